@@ -27,8 +27,8 @@ AnswerKind = Literal["ranking", "text", "label", "sql", "tables"]
 SQLOutcome = Literal[
     "executed",
     "syntax_error",
-    "no_such_table",
-    "no_such_column",
+    "unknown_table",
+    "unknown_column",
     "error",
     "forbidden",
     "timeout",

@@ -24,17 +24,11 @@ Declared = tuple[
 
 
 class Database(NamedTuple):
-    """A database file in one state: a file that changed is another database.
+    """A database file in one state: a file that changed is another database."""
 
-    Attributes:
-        path: absolute.
-        engine: what runs it.
-        state: device, inode, bytes and time of change.
-    """
-
-    path: str
+    path: str  # absolute
     engine: EngineName
-    state: tuple[int, ...]
+    state: tuple[int, ...]  # device, inode, bytes and time of change
 
 
 def database(path: Path, engine: EngineName | None = None) -> Database:
@@ -54,12 +48,10 @@ def database(path: Path, engine: EngineName | None = None) -> Database:
     return Database(absolute, engine or _read_engine(absolute, state), state)
 
 
-def find_engine(wanted: str, file: Path | None) -> EngineName | None:
-    """Return the engine that statements on a file run in; None without a database file.
+def find_engine(wanted: EngineName, file: Path | None) -> EngineName | None:
+    """Return the engine that statements on a file run in, DuckDB with any file where it is wanted.
 
-    Args:
-        wanted: ``duckdb`` for DuckDB with any file, ``sqlite`` for that of the file.
-        file: a database file, or None for a missing one.
+    None where there is no file, or it is of neither engine.
     """
     if file is None:
         return None
@@ -104,11 +96,9 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _check_whole(path: Path, head: bytes) -> None:
-    """Refuse a file that is shorter than its own header says (a download that broke off).
-
-    The number of pages counts only if the last program that wrote the file kept it up to date
-    (SQLite's file format, section 1.3.7).
-    """
+    """Refuse a file that is shorter than its own header says (a download that broke off)."""
+    # The number of pages counts only if the last program that wrote the file kept it up to date
+    # (SQLite's file format, section 1.3.7).
     if len(head) < 100 or not head.startswith(b"SQLite format 3\0") or head[24:28] != head[92:96]:
         return
     page = int.from_bytes(head[16:18], "big")
@@ -128,32 +118,19 @@ def _find_log(path: Path) -> Path:
 
 
 def _make_uri(path: Path) -> str:
-    """Return the address that opens it read-only.
-
-    No file is left beside a database that has a write-ahead log.
-    """
     try:
         with path.open("rb") as file:
             head = file.read(100)
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
     _check_whole(path, head)
-    has_log = head[18:20] == b"\x02\x02"
-    still = has_log and not _find_log(path).exists()
-    return f"{path.resolve().as_uri()}?mode=ro{'&immutable=1' * still}"
+    # A database with a write-ahead log is opened so that no file is left beside it.
+    is_still = head[18:20] == b"\x02\x02" and not _find_log(path).exists()
+    return f"{path.resolve().as_uri()}?mode=ro{'&immutable=1' if is_still else ''}"
 
 
-def base_tables(database: sqlite3.Connection) -> list[str]:
-    """Return the names of the base tables, in the order of the schema."""
-    return _list_names(database, "table")
-
-
-def views(database: sqlite3.Connection) -> list[str]:
-    """Return the names of the views, in the order of the schema."""
-    return _list_names(database, "view")
-
-
-def _list_names(database: sqlite3.Connection, kind: str) -> list[str]:
+def base_tables(database: sqlite3.Connection, kind: str = "table") -> list[str]:
+    """Return the names of the base tables (or views, as ``kind``), in the order of the schema."""
     rows = database.execute("SELECT name FROM sqlite_master WHERE type = ? ORDER BY rowid", (kind,))
     return [name for (name,) in rows if not name.lower().startswith(SYSTEM)]
 
@@ -167,7 +144,7 @@ def columns(database: sqlite3.Connection) -> dict[str, dict[str, str]]:
     types = {
         table: dict(database.execute(named, (table,)).fetchall()) for table in base_tables(database)
     }
-    for view in views(database):
+    for view in base_tables(database, "view"):
         try:
             types[view] = dict(database.execute(named, (view,)).fetchall())
         except sqlite3.OperationalError:

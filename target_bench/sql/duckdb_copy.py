@@ -46,7 +46,7 @@ from target_bench.core.files import (
     sha256_of,
     unsealed,
 )
-from target_bench.sql.databases import base_tables, classify_type, columns, opened, quoted, views
+from target_bench.sql.databases import base_tables, classify_type, columns, opened, quoted
 
 FORMAT = 3
 """The version of the copies; of another version none is used."""
@@ -63,25 +63,18 @@ _DECLARED = {"int": "BIGINT", "bool": "BIGINT", "text": "VARCHAR", "real": "DOUB
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A SQLite database in DuckDB.
-
-    Attributes:
-        path: the DuckDB file.
-        columns: table or view -> column -> type in DuckDB, named as they are there.
-        notes: what is not as it was.
-    """
+    """A SQLite database in DuckDB."""
 
     path: Path
-    columns: Mapping[str, Mapping[str, str]]
-    notes: tuple[str, ...]
+    columns: Mapping[str, Mapping[str, str]]  # table or view -> column -> type, as they are there
+    notes: tuple[str, ...]  # what is not as it was
 
 
 def duckdb_copy(sqlite_file: Path, warn: Callable[[str], object] = warnings.warn) -> Copy:
     """Return the copy of a SQLite file, made under the cache folder if it is not there yet.
 
-    A copy is known by the hash of the file's bytes (its write-ahead log included), so a changed
-    file is copied again. It is made beside its place and renamed when whole; a second process
-    waits and finds it.
+    A copy is named by the hash of the file's bytes (its write-ahead log included), so a changed
+    file is copied again. A second process waits for it.
 
     Args:
         sqlite_file: the database.
@@ -117,11 +110,7 @@ def _hash_database(sqlite_file: Path) -> str:
 
 
 def _read_copy(home: Path) -> Copy | None:
-    """Return the copy that lies there, if there is one.
-
-    Raises:
-        DamageError: it is not what was written.
-    """
+    """Return the copy in a folder, if there is one; a ``DamageError`` if it is not as written."""
     if not home.exists():
         return None
     try:
@@ -166,7 +155,7 @@ def _copy_tables(
     types: dict[str, dict[str, str]] = {}
     notes: list[str] = []
     declared = columns(source)
-    made_views = views(source)
+    made_views = base_tables(source, "view")
     tables = [*base_tables(source), *made_views]
     names = _make_distinct(tables, "table", notes)
     for table in tables:

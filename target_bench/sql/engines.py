@@ -71,15 +71,12 @@ class _FailedError(Exception):
         self.outcome: SQLOutcome = outcome
 
 
-Found = tuple[list[str], list[tuple[Cell, ...]]]
+_Result = tuple[list[str], list[tuple[Cell, ...]]]
 """Names of columns, and rows."""
 
 
 class Engine(ABC):
     """An open database.
-
-    Attributes:
-        sound: whether the engine can go on; if not, its process has to end.
 
     Raises:
         UnusableError: the file is no sound database that the engine reads, or another program is
@@ -87,15 +84,15 @@ class Engine(ABC):
     """
 
     def __init__(self, path: Path, limits: SQLLimits) -> None:
-        self.sound = True
+        self.is_sound = True  # if not, its process has to end
         self._path = path
         self._limits = limits
 
     def run(self, sql: str) -> Executed:
         """Run a statement and fetch its result.
 
-        Empty text and comments give no rows, as ``sqlite3.Cursor.execute`` has it (and so match an
-        empty gold in BIRD's evaluator). More than one statement is an ``error``, as there.
+        Empty text and comments give no rows, as in ``sqlite3`` (and so match an empty gold in
+        BIRD's evaluator). More than one statement is an ``error``, as there.
 
         Raises:
             UnusableError: the file turns out to be damaged.
@@ -109,7 +106,7 @@ class Engine(ABC):
         except _FailedError as error:
             outcome, message = error.outcome, str(error)
         except MemoryError:
-            self.sound = False
+            self.is_sound = False
             outcome, message = "memory", f"more than {self._limits.memory:,} bytes of memory"
         except Exception as error:
             outcome, message = self._explain(error), str(error)
@@ -120,14 +117,14 @@ class Engine(ABC):
         """Close the database."""
 
     @abstractmethod
-    def _fetch(self, sql: str) -> Found:
+    def _fetch(self, sql: str) -> _Result:
         """Run a statement and fetch its result within the limits."""
 
     @abstractmethod
     def _explain(self, error: Exception) -> SQLOutcome:
         """Return what an error of the engine means."""
 
-    def _take(self, columns: list[str], rows: Iterable[tuple[Cell, ...]]) -> Found:
+    def _take(self, columns: list[str], rows: Iterable[tuple[Cell, ...]]) -> _Result:
         kept: list[tuple[Cell, ...]] = []
         size = sum(map(sys.getsizeof, columns))
         self._check_size(size)
@@ -180,8 +177,8 @@ _BY_CODE: dict[int, SQLOutcome] = {
 }
 
 _BY_MESSAGE: tuple[tuple[str, SQLOutcome], ...] = (
-    ("no such table", "no_such_table"),
-    ("no such column", "no_such_column"),
+    ("no such table", "unknown_table"),
+    ("no such column", "unknown_column"),
     ("not authorized", "forbidden"),
     ("authorization denied", "forbidden"),
     ("prohibited", "forbidden"),
@@ -200,10 +197,8 @@ class SQLite(Engine):
     r"""An open SQLite file.
 
     It is opened immutable: no lock is taken, nothing is written beside it. Statements may read;
-    anything else (writing, ATTACH, transactions, PRAGMA beyond descriptions of the schema,
-    loading extensions) is refused by the authorizer before it runs. Text that is not UTF-8 is
-    read with the bytes at fault as ``\xNN``, as the corpora read it; the official evaluators fail
-    on it.
+    all else is refused by the authorizer before it runs. Text that is not UTF-8 is read with the
+    bytes at fault as ``\xNN``, as the corpora read it; the official evaluators fail on it.
     """
 
     def __init__(self, path: Path, limits: SQLLimits) -> None:
@@ -221,7 +216,7 @@ class SQLite(Engine):
         """Close the file."""
         self._database.close()
 
-    def _fetch(self, sql: str) -> Found:
+    def _fetch(self, sql: str) -> _Result:
         self._deadline = monotonic() + self._limits.seconds
         with closing(self._database.cursor()) as cursor:
             try:
@@ -325,9 +320,8 @@ class DuckDB(Engine):
     """An open DuckDB file.
 
     A single SELECT may be run (to DuckDB also WITH, VALUES, FROM, DESCRIBE, SHOW and SUMMARIZE are
-    such); all other kinds are ``forbidden``. The configuration is locked, the time zone is UTC.
-    Cells become what SQLite has for them: truth values 0 and 1, decimals floats (all digits are not
-    kept), dates and times ISO text with a blank between the two, lists and structures JSON,
+    such). Cells become what SQLite has for them: truth values 0 and 1, decimals floats (all digits
+    are not kept), dates and times ISO text with a blank between the two, lists and structures JSON,
     anything else the text that Python shows.
     """
 
@@ -350,7 +344,7 @@ class DuckDB(Engine):
         """Close the file."""
         self._database.close()
 
-    def _fetch(self, sql: str) -> Found:
+    def _fetch(self, sql: str) -> _Result:
         with closing(self._database.cursor()) as cursor:
             deadline = Timer(self._limits.seconds, cursor.interrupt)
             deadline.daemon = True
@@ -375,7 +369,7 @@ class DuckDB(Engine):
             if isinstance(error, kind):
                 return outcome
         if isinstance(error, duckdb.FatalException | duckdb.InternalException):
-            self.sound = False
+            self.is_sound = False
         return _classify(str(error).partition("\n")[0])
 
 
@@ -449,8 +443,8 @@ def _classify(message: str) -> SQLOutcome:
     if "the configuration has been locked" in message or "read-only mode" in message:
         return "forbidden"
     if message.startswith("Catalog Error: Table with name"):
-        return "no_such_table"
+        return "unknown_table"
     column = ("Referenced column", "Referenced table", "does not have a column named")
     if message.startswith("Binder Error:") and any(words in message for words in column):
-        return "no_such_column"
+        return "unknown_column"
     return "error"

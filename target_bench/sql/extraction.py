@@ -49,7 +49,7 @@ _DEEPEST = 4  # wrappings inside of each other that are opened
 _PARSED = 2 * LONGEST  # characters that are parsed in the search for a statement
 
 # ------------------------------------------------------------------------------------------------
-# What begins a statement
+# How a statement begins
 
 _OBJECT = (
     r"(?:TABLE|VIEW|INDEX|TRIGGER|SCHEMA|SEQUENCE|TYPE|MACRO|FUNCTION|DATABASE|SECRET|TEMP|"
@@ -150,25 +150,19 @@ class Extracted(NamedTuple):
 
 
 def extract(text: str) -> Extracted:
-    r"""Return the SQL of an answer.
+    r"""Return the SQL of an answer; never raises.
 
-    ``SQL<TAB>----- bird -----<TAB>database``, the form of BIRD's prediction files, is taken as it
-    stands. Of all else there are candidates, in this order, and the first that is SQL as a whole
-    is taken:
+    The form of BIRD's prediction files (``SQL<TAB>----- bird -----<TAB>database``) is taken as it
+    stands. Else the first of these that is SQL as a whole is taken:
 
-    1. a fence: of several the last one that holds a query, for models try and then correct
-       themselves; and code in backquotes;
-    2. what stands in a tag: ``<sql>...</sql>``, ``[SQL]...[/SQL]``, ``\boxed{...}``; and lines that
-       Markdown quotes (``> SELECT ...``);
-    3. a text in JSON: what ``sql`` names as it stands, else the first text that is SQL, inside
-       other objects and lists too; trailing commas, line breaks and unescaped quotes are read;
+    1. the last fence that holds a query (models try and then correct themselves), or code in
+       backquotes;
+    2. the content of a tag (``<sql>``, ``[SQL]``, ``\boxed{}``), or lines that Markdown quotes;
+    3. in JSON the field ``sql``, else the first text that is SQL, however deep;
     4. the text: all of it, or what follows a label or a sentence, without the sentences behind it.
 
-    A text that is a JSON object as a whole is opened first, and what is in a candidate is read by
-    the same rule. A final semicolon changes nothing, and no query is cut out of a statement that
-    is none as a whole: it is taken with what makes it none, and so is the first candidate that
-    looks like SQL where none is. Execution refuses what may not be run. Reasoning blocks
-    (``<think>``) and what follows the end of a turn are left out. Never raises.
+    No query is cut out of a statement that is none as a whole: that is taken as it is, and does
+    not run.
     """
     answer = without_reasoning(text)
     mark = _BIRD.search(answer)
@@ -187,21 +181,16 @@ def extract(text: str) -> Extracted:
 
 
 class _Reader:
-    """Reads one answer.
-
-    Attributes:
-        broken: the first candidate that looks like SQL and is none.
-        named_sql: the last fence that is called SQL and holds none.
-    """
+    """A reader of one answer, with a budget of texts and characters that it tries."""
 
     def __init__(self) -> None:
-        self.broken: Extracted | None = None
-        self.named_sql: Extracted | None = None
+        self.broken: Extracted | None = None  # the first candidate that looks like SQL
+        self.named_sql: Extracted | None = None  # the last fence that is called SQL
         self._characters = _PARSED
         self._texts = _TRIES
 
     def read(self, text: str, depth: int = 0) -> Extracted | None:
-        """Return the SQL of a text, or of what it wraps; None if nothing is SQL as a whole."""
+        """Return the SQL of a text, or of a text in it; None if nothing is SQL as a whole."""
         self._texts -= 1
         if depth > _DEEPEST or self._texts < 0:
             return None
@@ -231,25 +220,18 @@ class _Reader:
             inside = list(islice(_list_mappings(record), _TRIES))
             names = (_get_field(each, "database_id") for each in inside)
             database_id = _clean(next(filter(None, names), None))
+            fields = (_get_field(each, "sql") for each in inside)
+            sql = next((field for field in fields if field is not None), None)
+            if sql is not None:
+                found = self.read(sql, depth + 1) if sql.lstrip().startswith("```") else None
+                sql = found.sql if found else _strip(sql)
+                return Extracted(sql, database_id) if sql else None
             for each in inside:
-                sql = _get_field(each, "sql")
-                if sql is not None:
-                    found = self.read(sql, depth + 1) if sql.lstrip().startswith("```") else None
-                    sql = found.sql if found else _strip(sql)
-                    return Extracted(sql, database_id) if sql else None
-            for each in inside:
-                texts = [
-                    (key, text)
-                    for key, value in each.items()
-                    for text in (value if isinstance(value, list) else [value])
-                    if isinstance(text, str)
-                ]
-                texts.sort(key=lambda item: _OTHER_KEYS.search(str(item[0])) is None)
-                for key, value in texts:
+                for key, value in _list_texts(each):
                     found = self.read(value, depth + 1) if _START.search(value) else None
                     if found:
                         return Extracted(found.sql, database_id or found.database_id)
-                    if _OTHER_KEYS.search(str(key)) and _START.match(value.lstrip()):
+                    if _OTHER_KEYS.search(key) and _START.match(value.lstrip()):
                         self.broken = self.broken or _take(value)
         return None
 
@@ -316,7 +298,7 @@ class _Reader:
 
 
 def _load_object(text: str) -> Mapping[str, Any] | None:
-    """Return the object that a text is as a whole; None if it is something else."""
+    """Return a text as a JSON object; None if it is something else."""
     text = text.strip()
     if not text.startswith("{") or not text.endswith("}"):
         return None
@@ -384,6 +366,17 @@ def _decode(text: str) -> str:
         return text.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
 
 
+def _list_texts(record: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the texts of an object with their keys, those of SQL by their key first."""
+    texts = [
+        (str(key), text)
+        for key, value in record.items()
+        for text in (value if isinstance(value, list) else [value])
+        if isinstance(text, str)
+    ]
+    return sorted(texts, key=lambda item: _OTHER_KEYS.search(item[0]) is None)
+
+
 def _get_field(record: Mapping[str, Any], name: str) -> str | None:
     lowered = {str(key).lower(): value for key, value in record.items()}
     values = (lowered.get(key) for key in _KEYS[name])
@@ -401,7 +394,7 @@ def _list_fences(text: str) -> list[tuple[str, str]]:
 
 
 def _list_tagged(text: str) -> Iterator[str]:
-    """Yield what stands in tags and in LaTeX's boxes, the last one first."""
+    """Yield the contents of tags and LaTeX's boxes, the last one first."""
     contents = []
     for tag in islice(_TAG.finditer(text), _TRIES):
         close = f"</{tag[1]}>" if tag[1] else f"[/{tag[2]}]" if tag[2] else ""
@@ -461,11 +454,8 @@ def _is_inside(before: str) -> bool:
 
 
 def _find_end(text: str) -> int:
-    """Return where a statement ends: at a semicolon or a closing tag that no SQL follows.
-
-    A semicolon in quotes, comments and parentheses ends none. Statements behind it that are SQL
-    belong to it: what is run should be what was written.
-    """
+    """Return where a statement ends: at a semicolon or a closing tag that no SQL follows."""
+    # Statements behind it that are SQL belong to it: what is run should be what was written.
     depth = 0
     for part in _OUTSIDE.finditer(text):
         depth += (part[0] == "(") - (part[0] == ")")
@@ -493,8 +483,7 @@ def _find_places(text: str, end: int) -> list[int]:
     lines, inside, ended = ([m.start() for m in p.finditer(text, 0, end)] for p in _PLACES)
     heads = [(m.start(), m["clause"] is not None) for m in _FIRST_CLAUSE.finditer(text, 0, end)]
 
-    def goes_on(place: int) -> bool:
-        """Return whether a clause of the same statement follows."""
+    def goes_on(place: int) -> bool:  # with a clause of the same statement
         at = bisect_left(heads, (place, False))
         return at < len(heads) and heads[at][1]
 
@@ -538,16 +527,12 @@ def _clean(text: str | None) -> str | None:
 
 
 # ------------------------------------------------------------------------------------------------
-# Whether a text is SQL as a whole, of any kind, also INSERT or DROP, which may not be run: a query
-# that is cut out of a statement that writes would get points that the statement does not deserve.
+# Whether a text is SQL as a whole, also INSERT or DROP, which may not be run: a query that is cut
+# out of a statement that writes would get points that the statement does not deserve.
 
 
 def _is_sql(text: str) -> bool:
-    """Return whether the whole text is one or more statements of SQLite or DuckDB.
-
-    It is if it begins as a statement other than a query, or if all of it parses; but not if it
-    reads as a phrase does: "select one", "From Oslo". A longer text than is ever run is not parsed.
-    """
+    """Return whether the whole text is SQL, and no phrase: "select one", "From Oslo"."""
     if _begins_as_no_query(text):
         return True
     start = _COMMENTS_AND_BRACKETS.match(text)

@@ -18,7 +18,7 @@ from target_bench.sql.databases import database
 from target_bench.sql.engines import SQLLimits
 from target_bench.sql.workers import Worker
 
-FORMAT = 1
+FORMAT = 2
 """The version of the files and of the rules by which cells are read; others are not used."""
 
 _PASSING = {"timeout", "memory", "unusable"}  # outcomes that another day may not have
@@ -35,10 +35,6 @@ class GoldResults:
 
     Run again every time: statements that ask for the time or for chance, those to be repeated
     (their times have to be of today), and those that met a limit of time or memory.
-
-    Args:
-        limits: under which they run.
-        folder: where results are kept; default: ``gold`` in the cache folder.
     """
 
     def __init__(self, limits: SQLLimits, folder: Path | None = None) -> None:

@@ -39,7 +39,6 @@ def hardness(sql: str) -> Hardness:
 
 
 def _find_first_select(query: exp.Query) -> exp.Select:
-    """Return the leftmost SELECT of a query."""
     select: exp.Expr = query
     while not isinstance(select, exp.Select):
         select = select.this
@@ -57,22 +56,21 @@ def _count_clauses(select: exp.Select) -> int:
 
 def _count_nested(select: exp.Select) -> int:
     """Count Spider's component 2 in one SELECT: subqueries that are a side of a condition."""
-    trees = [*_list_condition_trees(select), *select.expressions]
-    return sum(_count_queries(tree) for tree in trees)
+    return sum(
+        _count(tree, exp.Query) for tree in [*_list_condition_trees(select), *select.expressions]
+    )
 
 
 def _count_others(select: exp.Select) -> int:
-    """Count which of aggregates, columns, conditions and groups occur more than once.
-
-    As in Spider's harness.py, which tests the first field of every tuple for being set, NOT in a
-    condition and connectives of HAVING count as aggregates, and aggregates in HAVING do not.
-    """
+    """Count which of aggregates, columns, conditions and groups occur more than once."""
+    # As in Spider's harness.py, which tests the first field of every tuple for being set, NOT in a
+    # condition and connectives of HAVING count as aggregates, and aggregates in HAVING do not.
     where, having = (_list_conditions(select, name) for name in ("where", "having"))
     groups = select.args["group"].expressions if select.args.get("group") else []
     keys = select.args["order"].expressions if select.args.get("order") else []
     aggregates = (
-        sum(_count_aggregates(column) > 0 for column in select.expressions)
-        + sum(_count_aggregates(key) for key in [*groups, *keys])
+        sum(_count(column, exp.AggFunc) > 0 for column in select.expressions)
+        + sum(_count(key, exp.AggFunc) for key in [*groups, *keys])
         + sum(_is_negated(condition) for condition in [*where, *having])
         + max(len(having) - 1, 0)
     )
@@ -109,11 +107,8 @@ def _count_ors(tree: exp.Expr) -> int:
 
 
 def _is_negated(condition: exp.Expr) -> bool:
-    """Return whether it is a NOT IN, NOT LIKE or NOT BETWEEN.
-
-    IS NOT NULL is an operator of its own.
-    """
     inner = condition.unnest()
+    # IS NOT NULL is an operator of its own.
     return isinstance(inner, exp.Not) and not isinstance(inner.this, exp.Is)
 
 
@@ -122,13 +117,7 @@ def _strip_not(condition: exp.Expr) -> exp.Expr:
     return inner.this.unnest() if isinstance(inner, exp.Not) else inner
 
 
-def _count_queries(tree: exp.Expr) -> int:
-    """Count the subqueries in an expression, those inside of them left out."""
+def _count(tree: exp.Expr, kind: type[exp.Expr]) -> int:
+    """Count the nodes of a kind in an expression, without looking into subqueries."""
     nodes = tree.walk(prune=lambda node: isinstance(node, exp.Query))
-    return sum(isinstance(node, exp.Query) for node in nodes)
-
-
-def _count_aggregates(tree: exp.Expr) -> int:
-    """Count the aggregates in an expression, those in subqueries left out."""
-    nodes = tree.walk(prune=lambda node: isinstance(node, exp.Query))
-    return sum(isinstance(node, exp.AggFunc) for node in nodes)
+    return sum(isinstance(node, kind) for node in nodes)

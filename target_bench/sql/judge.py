@@ -1,9 +1,4 @@
-"""Judge answers of a model: read their SQL, run it as the gold is run, and compare the results.
-
-Between the text of an ``SQLAnswer`` and its ``JudgedAnswer`` stand three values: the SQL that is
-read in it (``_Reading``), what the gold gave (``_Gold``), and what the prediction gave, compared
-with the gold in a worker (``_Attempt``).
-"""
+"""Judge answers of a model: read their SQL, run it as the gold is run, and compare the results."""
 
 import hashlib
 import json
@@ -25,10 +20,10 @@ from target_bench.sql.duckdb_copy import Copy, duckdb_copy
 from target_bench.sql.gold_results import GoldResults
 from target_bench.sql.judged_answer import JudgedAnswer, LeftOut
 from target_bench.sql.normalisation import LONGEST, rewrite_for_test_suite
-from target_bench.sql.worker import Plain, explain_difference, preview, to_plain
+from target_bench.sql.worker import Attempt, Plain, explain_difference, preview, to_plain
 from target_bench.sql.workers import Pool, StoppedError, Worker
 
-VERSION = "judging:9"
+VERSION = "judging:10"
 """The version of how SQL is read, run and compared: raise it if verdicts or scores can change."""
 
 FORMAT = 1
@@ -39,30 +34,19 @@ Databases = Mapping[str, Path]
 
 _LONGEST_SHOWN = 300  # characters of a statement in a reason
 _LIMITS = ("timeout", "memory")
-_OWN_RULES = ("bird", "soft_f1")  # of the text as it is
-_SPIDERS_RULE = ("spider",)
-_MOST_STEPS = 12  # of a prediction that is run once
+_MOST_STEPS = 24  # of a job that runs two texts once each
 
 
 @dataclass(frozen=True, slots=True)
 class SQLAnswer:
-    """An answer, and what it is judged against.
-
-    Attributes:
-        query_id: the query.
-        text: the answer.
-        error: why there is none, or None.
-        gold_sql: the gold.
-        database_id: the database of the gold.
-        retrieved: the database of the first retrieved table, or None.
-    """
+    """An answer, and what it is judged against."""
 
     query_id: str
     text: str
-    error: str | None
+    error: str | None  # why there is no answer
     gold_sql: str
-    database_id: str
-    retrieved: str | None
+    database_id: str  # of the gold
+    retrieved: str | None  # the database of the first retrieved table
 
 
 def hash_inputs(
@@ -70,11 +54,8 @@ def hash_inputs(
 ) -> str:
     """Return a hash of all that the record of an answer follows from, file contents included.
 
-    Args:
-        answer: the answer.
-        database: the id of the database that its SQL was run on, or None.
-        databases: as for ``Judge``.
-        settings: all that changes a judgement beside answer and data.
+    ``database`` is the id of the database that its SQL was run on, if any, and ``settings`` all
+    that changes a judgement beside answer and data.
     """
     contents = [_hash_file(databases.get(name or "")) for name in (answer.database_id, database)]
     parts = [FORMAT, list(settings), astuple(answer), database, contents, sorted(databases)]
@@ -82,19 +63,13 @@ def hash_inputs(
 
 
 def _hash_file(file: Path | None) -> str | None:
-    """Return the hash of a file; None without one, or where it cannot be read."""
-    with suppress(OSError):
+    with suppress(OSError):  # a file that cannot be read
         return None if file is None else digest(file)
     return None
 
 
-class LeftOutError(Exception):
-    """A query that cannot be judged.
-
-    Attributes:
-        kind: why, in one word.
-        gold: what the gold gave, or None if it was not run.
-    """
+class _LeftOutError(Exception):
+    """A query that cannot be judged, and what its gold gave, if it was run."""
 
     def __init__(self, kind: LeftOut, reason: str, gold: Executed | None = None) -> None:
         super().__init__(reason)
@@ -103,31 +78,19 @@ class LeftOutError(Exception):
 
 
 class _Reading(NamedTuple):
-    """What is read in an answer."""
+    """The SQL in an answer and its database; ``problem`` is an outcome, or why there is none."""
 
     sql: str | None = None
     spiders: str | None = None  # the same as Spider's rule runs it
     database_id: str | None = None
-    problem: Executed | str | None = None  # what it counts as, or why there is no prediction
+    problem: Executed | str | None = None
 
 
 class _Gold(NamedTuple):
-    """What a gold gave in the engine that judges, and in SQLite where that runs it too."""
+    """The results of a gold in the engine that judges, and in SQLite where that runs it too."""
 
     here: Executed
     in_sqlite: Executed
-
-
-class _Attempt(NamedTuple):
-    """What a prediction gave, and how it compares with the gold; its rows stay with the worker."""
-
-    executed: Executed
-    gold: Executed
-    preview: dict[str, Any] | None = None
-    rows: int = 0
-    values: Mapping[str, float] = {}  # by rule
-    stopped: Mapping[str, Executed] = {}  # what stopped a comparison, by rule
-    differs: str = ""  # how the engines differ over it
 
 
 class Judge:
@@ -163,7 +126,8 @@ class Judge:
         self._golds = GoldResults(pool.limits, folder)
         self._copies = Copies(engine)
         # What met a limit is not tried again for another query: that would meet it again, and a
-        # submission may hold it ten thousand times.
+        # submission may hold it ten thousand times. By answer, and by database and statement.
+        self._unread: dict[str, Executed] = {}
         self._stopped: dict[tuple[str, str], dict[str, Plain]] = {}
 
     def judge_all(self, answers: Iterable[SQLAnswer]) -> Iterator[JudgedAnswer]:
@@ -179,6 +143,7 @@ class Judge:
         """Judge one answer in a worker; errors as for ``judge_all``."""
         gold_file = self._databases.get(answer.database_id)
         reading = self._read(worker, answer)
+        file = None if reading.problem else self._databases.get(reading.database_id or "")
         record = JudgedAnswer(
             query_id=answer.query_id,
             query=JudgedQuery("not_runnable"),
@@ -192,41 +157,44 @@ class Judge:
         rewritten = (rewrite_for_test_suite(answer.gold_sql), reading.spiders)
         pairs += [rewritten] if rewritten != pairs[0] else []
         golds: list[_Gold] = []
-        attempts: list[_Attempt] = []
-        file = None if reading.problem else self._databases.get(reading.database_id or "")
+        attempts: list[Attempt] = []
         try:
             for gold_sql, _ in pairs:
                 golds.append(self._run_gold(worker, gold_file, gold_sql, bool(golds)))
+            shown = [gold.here for gold in golds]
             if file is not None:
-                attempts = self._try(worker, file, pairs, golds)
+                shown, attempts = self._try(
+                    worker, file, [sql or "" for _, sql in pairs], golds, pairs[0][0]
+                )
                 if attempts[0].executed.outcome == "unusable" and file == gold_file:
-                    raise LeftOutError("unusable", attempts[0].executed.message)
-        except LeftOutError as error:
+                    raise _LeftOutError("unusable", attempts[0].executed.message)
+        except _LeftOutError as error:
             gold = golds[0].here if golds else error.gold
             record = replace(record, reason=str(error), left_out=error.kind)
             record = replace(record, **(_show(gold) if gold else {}))
             return replace(record, notes=self._list_notes(gold_file))
         record = replace(record, notes=self._list_notes(gold_file, file))
-        return self._decide(record, reading.problem, golds[0].here, attempts)
+        return self._decide(record, reading.problem, shown, attempts)
 
     def _decide(
         self,
         record: JudgedAnswer,
         problem: Executed | str | None,
-        gold: Executed,
-        attempts: Sequence[_Attempt],
+        golds: Sequence[Executed],
+        attempts: Sequence[Attempt],
     ) -> JudgedAnswer:
         """Return the record with the verdict and its reason in words."""
+        gold = golds[0]
         predicted = problem if isinstance(problem, Executed) else None
         values: dict[str, float] = {}
         stopped: dict[str, Executed] = {}
         rewritten, differs = None, ""
         if attempts:
             first, last = attempts[0], attempts[-1]
-            gold, predicted = first.gold, first.executed
+            predicted = first.executed
             values, stopped = {**first.values, **last.values}, {**first.stopped, **last.stopped}
             differs = first.differs or (last.differs and f"{last.differs} (as ex[spider] runs it)")
-            rewritten = (last.gold, last.executed) if len(attempts) > 1 else None
+            rewritten = (golds[-1], last.executed) if len(attempts) > 1 else None
             record = replace(record, rows=first.rows, result=first.preview)
         query = verdict(gold, predicted, values, rewritten, self._rule, stopped)
         ours, theirs = rewritten if rewritten and self._rule == "spider" else (gold, predicted)
@@ -247,13 +215,12 @@ class Judge:
     def _read(self, worker: Worker, answer: SQLAnswer) -> _Reading:
         if answer.error is not None:
             return _Reading(problem=answer.error)
-        stops = self._stopped.setdefault(("", answer.text), {})
+        if answer.text in self._unread:
+            return _Reading(problem=self._unread[answer.text])
         try:
-            if stops:
-                return _Reading(problem=Executed(*stops[""]))
             sql, spiders, named = worker.ask("read", answer.text, what="reading the answer")
         except StoppedError as error:
-            stops[""] = to_plain(error.executed)
+            self._unread[answer.text] = error.executed
             return _Reading(problem=error.executed)
         if sql is None:
             return _Reading(problem="no SQL can be read from the answer")
@@ -268,87 +235,78 @@ class Judge:
         return _Reading(sql, problem=Executed("error", message=problem))
 
     def _run_gold(self, worker: Worker, file: Path | None, sql: str, for_spider: bool) -> _Gold:
-        """Run a gold.
-
-        Raises:
-            LeftOutError: its database is missing or cannot be read, or the engines differ over it.
-        """
+        """Run a gold; a ``_LeftOutError`` where it has no result that can be compared."""
         if file is None:
-            raise LeftOutError("missing", "the database of the query is missing")
+            raise _LeftOutError("missing", "the database of the query is missing")
         try:
             statement = self._copies.translate(worker, file, sql)
             is_copied = self._copies.get(file) is not None
         except DataError as error:
-            raise LeftOutError("unusable", str(error)) from error
+            raise _LeftOutError("unusable", str(error)) from error
         except (ValueError, StoppedError) as error:
-            raise LeftOutError("engines", f"the gold has no translation: {error}") from error
+            raise _LeftOutError("engines", f"the gold has no translation: {error}") from error
         repeat = 1 if for_spider else self._repeats
         here = self._golds.get_or_run(worker, *statement, repeat)
         there = self._golds.get_or_run(worker, file, sql, repeat) if is_copied else here
         for result in (here, there):
             if result.outcome == "unusable":
-                raise LeftOutError("unusable", result.message, here)
+                raise _LeftOutError("unusable", result.message, here)
         if is_copied:
             same = partial(same_rows, here.rows, there.rows, for_spider)
             if difference := explain_difference(here, there, same):
                 text = " as ex[spider] runs it, without DISTINCT," if for_spider else ""
-                raise LeftOutError("engines", f"the gold{text} {difference}", here)
+                raise _LeftOutError("engines", f"the gold{text} {difference}", here)
         return _Gold(here, there)
 
     def _try(
         self,
         worker: Worker,
         file: Path,
-        pairs: Sequence[tuple[str, str | None]],
+        texts: Sequence[str],
         golds: Sequence[_Gold],
-    ) -> list[_Attempt]:
-        """Run the texts of a prediction, and compare each with its gold."""
+        gold_sql: str,
+    ) -> tuple[list[Executed], list[Attempt]]:
+        """Run the texts of a prediction; return the golds they are compared with, and attempts."""
         try:
             copy = self._copies.get(file)
             is_translated = copy is not None and self._dialect == "sqlite"
-            there = tuple(database(copy.path)) if copy else ()
-            where = tuple(database(file)) if is_translated or not copy else there
-        except DataError as error:
-            return [_Attempt(Executed("unusable", message=str(error)), golds[0].here)]
-        attempts: list[_Attempt] = []
-        rules = (
-            [(_OWN_RULES,), (_SPIDERS_RULE,)] if len(pairs) > 1 else [(_OWN_RULES, _SPIDERS_RULE)]
-        )
-        for (_, sql), gold, chosen in zip(pairs, golds, rules, strict=True):
+            ran_in = file if copy is None or is_translated else copy.path
+            where: tuple[Any, ...] = tuple(database(ran_in))
             check = None
-            if copy and is_translated:
-                check = there, str(file), copy.columns, _get_rows(gold.here), bool(attempts)
-            known = _get_rows(gold.in_sqlite if is_translated else gold.here)
-            repeat = 1 if attempts else self._repeats
-            job = where, sql, repeat, known, chosen, pairs[0][0], check
-            attempt = self._attempt(worker, job, gold.in_sqlite if check else gold.here)
-            if check and not attempt.differs:  # its time is that of the engine that judges
-                timed = replace(attempt.gold, seconds=gold.here.seconds)
-                attempt = attempt._replace(gold=timed)
-            attempts.append(attempt)
-        return attempts
+            if copy is not None and is_translated:
+                rows_here = [_get_rows(gold.here) for gold in golds]
+                check = tuple(database(copy.path)), str(file), copy.columns, rows_here
+        except DataError as error:
+            return [golds[0].here], [Attempt(Executed("unusable", message=str(error)))]
+        compared = [gold.in_sqlite if is_translated else gold.here for gold in golds]
+        rows = [_get_rows(gold) for gold in compared]
+        job = where, texts, self._repeats, rows, gold_sql, check
+        attempts = self._ask(worker, (where[0], texts[0]), job)
+        if check and attempts and not attempts[0].differs:
+            # Its time is that of the engine that judges.
+            compared[0] = replace(compared[0], seconds=golds[0].here.seconds)
+        return compared, attempts
 
-    def _attempt(self, worker: Worker, job: tuple[Any, ...], gold: Executed) -> _Attempt:
-        """Run and compare one text; a step that was stopped is left out when it is tried again."""
-        where, sql, repeat, *_ = job
-        key = (str(where[0]), sql)
+    def _ask(self, worker: Worker, key: tuple[str, str], job: tuple[Any, ...]) -> list[Attempt]:
+        """Run and compare; a step that was stopped is left out when the job is tried again."""
         stops = dict(self._stopped.get(key, {}))
-        steps = _MOST_STEPS + 2 * repeat
+        steps = _MOST_STEPS + 4 * self._repeats
         while True:
             try:
                 reply = worker.ask("judge", *job, stops, what="the statement", steps=steps)
                 break
             except StoppedError as error:
+                if error.step in stops:  # left out already, and yet stopped
+                    return [Attempt(error.executed)]
                 stops[error.step] = to_plain(error.executed)
             except DataError as error:
-                return _Attempt(Executed("unusable", message=str(error)), gold)
-        plain, seen, rows, values, stopped, differs, seconds = reply
-        stops["run"] = plain
+                return [Attempt(Executed("unusable", message=str(error)))]
+        attempts = [Attempt.from_plain(plain) for plain in reply]
+        for step, attempt in zip(("run", "run spider"), attempts, strict=False):
+            stops[step] = to_plain(attempt.executed)  # an engine may have stopped it by itself
         if limited := {step: stop for step, stop in stops.items() if stop[0] in _LIMITS}:
             self._stopped[key] = limited
-        executed = replace(Executed(*plain), seconds=tuple(seconds))
-        stopped = {rule: Executed(*stop) for rule, stop in stopped.items()}
-        return _Attempt(executed, gold, seen, rows, values, stopped, differs)
+        return attempts
 
     def _list_notes(self, *files: Path | None) -> tuple[str, ...]:
         """Return the notes on the databases that were used."""
@@ -360,11 +318,7 @@ class Judge:
 
 
 class Copies:
-    """SQLite databases as copies in DuckDB, where that judges, and statements as they run there.
-
-    Args:
-        engine: which engine judges; a database of DuckDB's own is used as it is.
-    """
+    """SQLite databases as copies in DuckDB, where that judges, and statements as they run there."""
 
     def __init__(self, engine: EngineName) -> None:
         self.engine: EngineName = engine
@@ -373,12 +327,7 @@ class Copies:
         self._translated: dict[tuple[Path, str], tuple[str, str]] = {}
 
     def get(self, file: Path) -> Copy | None:
-        """Return the copy of a database, made once; None where it runs as it is.
-
-        Raises:
-            DataError: the database cannot be read.
-            StoreError: the copy cannot be written.
-        """
+        """Return the copy of a database, made once; None where it runs as it is."""
         if self.engine == "sqlite" or database(file).engine == "duckdb":
             return None
         with self._lock:
@@ -387,7 +336,7 @@ class Copies:
             return self._copies[file]
 
     def list_notes(self, file: Path) -> Sequence[str]:
-        """Return what is not in the copy as it was; errors as for ``get``."""
+        """Return the differences between a database and its copy."""
         copy = self.get(file)
         return [f"{file.name} in DuckDB: {note}" for note in copy.notes] if copy else ()
 
@@ -427,7 +376,6 @@ def _find_database(databases: Databases, name: str) -> str | None:
 
 
 def _show(gold: Executed) -> dict[str, Any]:
-    """Return what a record shows of the gold's result."""
     return {"gold_rows": len(gold.rows), "gold_result": preview(gold)}
 
 

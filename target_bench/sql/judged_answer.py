@@ -1,7 +1,6 @@
 """Judged answers in SQL: as values, as lines of ``judgements.jsonl``, and as the report of a run.
 
-A record is all that metrics, reports and slices read of a judged answer, so scores are computed
-from records without running anything.
+Scores are computed from these records alone, without running anything.
 """
 
 from collections import Counter
@@ -30,39 +29,22 @@ _OWN = (
 
 @dataclass(frozen=True, slots=True)
 class JudgedAnswer:
-    """One answer, judged.
-
-    Attributes:
-        query_id: the query.
-        query: the judgement under every rule.
-        gold_sql: the gold.
-        sql: the statement that was read in the answer; None where there is none.
-        reason: what went wrong, in words; empty if nothing did, or if the result is wrong.
-        rows: how many rows the prediction gave, or None if it was not run.
-        gold_rows: how many rows the gold gave, or None if it was not run.
-        result: the beginning of the prediction's result (``worker.preview``), or None.
-        gold_result: the same of the gold.
-        outcome: what running the prediction gave, or None if it was not run.
-        left_out: why the query is not runnable; None if it is.
-        database: the id of the database the prediction ran on, or None.
-        engine: what ran the gold, or None if its database is missing or of no known kind.
-        notes: what a user should know of the databases as they were run.
-    """
+    """One answer, judged; a field is None where nothing was read, or nothing run."""
 
     query_id: str
     query: JudgedQuery
     gold_sql: str
     sql: str | None = None
-    reason: str = ""
-    rows: int | None = None
+    reason: str = ""  # empty if nothing went wrong, or if the result is wrong
+    rows: int | None = None  # of the prediction's result
     gold_rows: int | None = None
-    result: Mapping[str, Any] | None = None
+    result: Mapping[str, Any] | None = None  # its beginning (``worker.preview``)
     gold_result: Mapping[str, Any] | None = None
-    outcome: SQLOutcome | None = None
-    left_out: LeftOut | None = None
-    database: str | None = None
-    engine: EngineName | None = None
-    notes: tuple[str, ...] = ()
+    outcome: SQLOutcome | None = None  # of running the prediction
+    left_out: LeftOut | None = None  # why the query is not runnable
+    database: str | None = None  # the id of the one that the prediction ran on
+    engine: EngineName | None = None  # of the gold
+    notes: tuple[str, ...] = ()  # on the databases as they were run
 
     @property
     def is_final(self) -> bool:
@@ -101,12 +83,7 @@ class JudgedAnswer:
 
 
 def report(judged: Sequence[JudgedAnswer], engine: str) -> dict[str, Any]:
-    """Report outcomes with their numbers of queries.
-
-    ``engine`` is what ran the statements, ``judged`` over how many queries the scores are,
-    ``not_runnable`` how many are left out and why: their database is ``missing`` or ``unusable``,
-    or the ``engines`` differ over the gold. ``left_out`` says it of each.
-    """
+    """Report outcomes with their numbers of queries, and why queries are not runnable."""
     why = Counter(answer.left_out for answer in judged if answer.left_out is not None)
     return {
         "engine": engine,

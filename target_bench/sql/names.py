@@ -19,18 +19,11 @@ ROWIDS = ("rowid", "oid", "_rowid_")
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The origin of a column.
+    """The origin of a column."""
 
-    Attributes:
-        type: its type in the schema; empty for a computed column.
-        expression: what a computed column is, a sqlglot expression; else None.
-        source: the item of the FROM clause that has it, lower-case; empty for a name that the
-            SELECT list gives.
-    """
-
-    type: str = ""
-    expression: Any = None
-    source: str = ""
+    type: str = ""  # in the schema; empty for a computed column
+    expression: Any = None  # of a computed column, a sqlglot expression
+    source: str = ""  # the item of the FROM clause, lower-case; empty for a name of the SELECT list
 
 
 class Names:
@@ -122,10 +115,9 @@ class Names:
         }
 
     def _list_outputs(self, scope: Any) -> dict[str, Origin]:
-        """Return lower-case name -> origin, of the columns that a query gives; computed once.
-
-        Each of twenty common table expressions that reads the one before twice has a million paths.
-        """
+        """Return lower-case name -> origin, of the columns that a query gives; computed once."""
+        # Twenty common table expressions of which each reads the one before twice have a million
+        # paths.
         if id(scope) in self._known:
             return self._known[id(scope)][1]
         outputs: dict[str, Origin] = {}
@@ -199,13 +191,8 @@ def _refuse(_record: logging.LogRecord) -> bool:
 
 
 def replace_unknown_names(tree: Any, sql: str, schema: Schema) -> None:
-    """Make strings of double-quoted names that nothing has, as SQLite takes them; in place.
-
-    Args:
-        tree: the parsed query.
-        sql: what it was parsed from: other quotes never hold a string.
-        schema: the tables and columns there are.
-    """
+    """Make strings of double-quoted names that nothing has, as SQLite takes them; in place."""
+    # Other quotes never hold a string, and the tree does not say which ones there were.
     quoted = {
         token.text
         for token in tokenize(sql, read="sqlite")

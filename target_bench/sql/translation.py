@@ -1,9 +1,9 @@
 """SQLite's SQL in DuckDB's: the same rows, as far as the two engines can give the same.
 
-sqlglot translates the syntax. What it does not know is what SQLite does at run time: text and
-numbers are compared by the types of columns, double quotes may hold a string, whole numbers divide
-to whole numbers, LIKE ignores case, a column may stand beside aggregates without being grouped by.
-For these the schema is read, and the statement is changed so that DuckDB does the same.
+sqlglot translates the syntax, but knows nothing of what SQLite does at run time: text and numbers
+are compared by the types of columns, double quotes may hold a string, whole numbers divide to whole
+numbers, LIKE ignores case, a column may stand beside aggregates without being grouped by. For these
+the schema is read, and the statement is changed so that DuckDB does the same.
 
 Each repair is one that gold statements of Spider or BIRD need (``benchmarks/translation.py`` counts
 how many); gold over which the engines still differ is left out of the scores by the judge.
@@ -63,14 +63,11 @@ def to_duckdb(sql: str, schema: Schema) -> str:
 
 
 def _settle_ties(select: Any, names: Names) -> None:
-    """Add terms to ORDER BY that decide between equals as SQLite does; changes the SELECT in place.
-
-    Which of several equal rows LIMIT keeps is not defined; gold queries ask for it all the same.
-    SQLite's answer follows from how it works: groups come sorted by their keys, in the directions
-    of ORDER BY where both have as many terms (``select.c``), other rows come in storage order, and
-    sorting keeps the order of equals. Where its planner starts with another table than the first,
-    it differs.
-    """
+    """Add terms to ORDER BY that decide between equals as SQLite does, in place."""
+    # Which of several equal rows LIMIT keeps is not defined; gold queries ask for it all the same.
+    # SQLite's answer follows from how it works: groups come sorted by their keys, in the directions
+    # of ORDER BY where both have as many terms (select.c), other rows come in storage order, and
+    # sorting keeps the order of equals. Where its planner starts with another table, it differs.
     order = select.args.get("order")
     if select.args.get("distinct") or not (order or select.args.get("limit")):
         return
@@ -94,15 +91,10 @@ def _settle_ties(select: Any, names: Names) -> None:
 
 
 def _wrap_bare_columns(select: Any, names: Names) -> None:
-    """Put an aggregate around columns that stand beside aggregates and are not grouped by.
-
-    SQLite takes them from one row of the group: the row that holds the minimum or maximum if the
-    query asks for one (sqlite.org/lang_select.html, "Bare columns in an aggregate query"), else,
-    in the versions measured, the first.
-
-    Raises:
-        ValueError: it has ``*`` beside aggregates.
-    """
+    """Put an aggregate around columns that stand beside aggregates and are not grouped by."""
+    # SQLite takes them from one row of the group: the row that holds the minimum or maximum if the
+    # query asks for one (sqlite.org/lang_select.html, "Bare columns in an aggregate query"), else,
+    # in the versions measured, the first.
     keys, aggregates = _list_group_keys(select, names), _list_aggregates(select)
     if not keys and not aggregates:
         return
@@ -268,10 +260,8 @@ def _translate_comparison(node: Any, names: Names) -> Any:
 
 
 def _convert_sides(left: Any, right: Any, names: Names) -> tuple[Any, Any]:
-    """Convert both sides as SQLite compares them (sqlite.org/datatype3.html, section 4.2).
-
-    Columns and casts convert the right_kind side, literals and functions do not.
-    """
+    """Convert both sides as SQLite compares them (sqlite.org/datatype3.html, section 4.2)."""
+    # Columns and casts convert the other side, literals and functions do not.
     left_kind, right_kind = _get_kind(left, names), _get_kind(right, names)
     if left_kind == "text" and right_kind in _NUMBERS:
         right, left = _convert_sides(right, left, names)

@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
-from typing import IO, Any, NoReturn
+from typing import IO, Any, NamedTuple, NoReturn, Self
 
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Cell, Executed
@@ -28,9 +28,20 @@ from target_bench.sql.engines import Engine, SQLLimits, UnusableError, open_engi
 ROWS, COLUMNS, CHARACTERS = 20, 20, 200
 """Size of a result preview: rows, columns, and characters of a cell or name."""
 
+Where = tuple[str, str, tuple[int, ...]]
+"""A database: ``databases.Database`` as a plain tuple."""
+
+Plain = tuple[Any, ...]
+"""``Executed`` as a plain tuple."""
+
+Rows = Sequence[tuple[Cell, ...]]
+
 _OWN_MEMORY = 1 << 30  # bytes of address space for Python and the engines' code
 _MOST_OPEN = {"sqlite": 16, "duckdb": 2}  # databases at once
 _LENGTH = struct.Struct("<Q")
+
+# ------------------------------------------------------------------------------------------------
+# The process
 
 
 def main() -> None:
@@ -51,14 +62,14 @@ def main() -> None:
             send(outgoing, ("done", JOBS[job](jobs, *details)))
         except (UnusableError, DataError) as error:
             send(outgoing, ("unusable", str(error)))
-        except EndedError as error:
+        except _EndedError as error:
             send(outgoing, ("ended", to_plain(error.executed)))
         except MemoryError:  # perhaps for a reply, of which nothing was written then
             send(outgoing, ("exhausted", f"more than {limits.memory:,} bytes of memory"))
 
 
 def _load() -> None:
-    """Load what the jobs need, which takes longer than a short limit allows."""
+    """Load the modules of the jobs, which takes longer than a short limit allows."""
     from target_bench.metrics import sql_results  # noqa: F401
     from target_bench.sql.extraction import extract
     from target_bench.sql.translation import to_duckdb
@@ -89,8 +100,7 @@ def confine(limits: SQLLimits) -> None:
     except ImportError:  # Windows
         return
     space = _measure_address_space() + _OWN_MEMORY + 2 * (limits.memory + limits.result_bytes)
-    limits_by_name = {"RLIMIT_CORE": 0, "RLIMIT_FSIZE": 0, "RLIMIT_AS": space}
-    for name, limit in limits_by_name.items():
+    for name, limit in (("RLIMIT_CORE", 0), ("RLIMIT_FSIZE", 0), ("RLIMIT_AS", space)):
         with suppress(OSError, ValueError, AttributeError):  # not every system has every limit
             kind = getattr(resource, name)
             hard = resource.getrlimit(kind)[1]
@@ -106,45 +116,59 @@ def _measure_address_space() -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-Where = tuple[str, str, tuple[int, ...]]
-"""A database: ``databases.Database`` as a plain tuple."""
-
-Plain = tuple[Any, ...]
-"""``Executed`` as a plain tuple."""
-
-Rows = Sequence[tuple[Cell, ...]]
+# ------------------------------------------------------------------------------------------------
+# Jobs
 
 
-class EndedError(Exception):
-    """What a statement gave after which its process cannot go on."""
+class _EndedError(Exception):
+    """A statement after whose result its process cannot go on."""
 
     def __init__(self, executed: Executed) -> None:
         super().__init__(executed.message)
         self.executed = executed
 
 
+class Attempt(NamedTuple):
+    """The result of a prediction, and how it compares with the gold's."""
+
+    executed: Executed  # its rows stay in the worker
+    preview: dict[str, Any] | None = None
+    rows: int = 0
+    values: Mapping[str, float] = {}  # by rule
+    stopped: Mapping[str, Executed] = {}  # the limits that stopped a comparison, by rule
+    differs: str = ""  # how the engines differ over it; empty if they agree
+
+    def to_plain(self) -> Plain:
+        """Return it as plain values, rows left out."""
+        stopped = {rule: to_plain(stop) for rule, stop in self.stopped.items()}
+        alone = to_plain(replace(self.executed, columns=(), rows=()))
+        return tuple(self._replace(executed=alone, stopped=stopped))  # type: ignore[arg-type]  # on their way
+
+    @classmethod
+    def from_plain(cls, plain: Plain) -> Self:
+        """Return an attempt from plain values."""
+        executed, seen, rows, values, stopped, differs = plain
+        stops = {rule: Executed(*stop) for rule, stop in stopped.items()}
+        return cls(Executed(*executed), seen, rows, values, stops, differs)
+
+
 class Jobs:
-    """What a worker is asked to do; arguments and results are plain values.
+    """The jobs of a worker; arguments and results are plain values.
 
     A parser may take for ever over a text (sqlglot tries the joins of ``FROM a JOIN b JOIN c ...``
     in 2 to the power of their number ways), so reading a text is stopped as running one is.
-
-    Args:
-        limits: of every step.
-        tell: is called with the name and the words of a step before it begins.
     """
 
     def __init__(self, limits: SQLLimits, tell: Callable[[str, str], object]) -> None:
         self._limits = limits
-        self._tell = tell
+        self._tell = tell  # called with the name and the words of a step before it begins
         self._open: OrderedDict[Where, Engine] = OrderedDict()
         self._stops: Mapping[str, Plain] = {}
-        self._sql = ""  # the last prediction
-        self._ran: dict[tuple[Where, str], Executed] = {}
+        self._ran: dict[tuple[Where, str], Executed] = {}  # within one job
 
     def run(self, where: Where, sql: str, repeat: int) -> Plain:
         """Run a statement and return all that it gives."""
-        self._stops = {}
+        self._stops, self._ran = {}, {}
         ran = self._run("run", where, sql, repeat)
         self._do("hand over", "handing over its result", lambda: None)
         return to_plain(ran)
@@ -152,41 +176,46 @@ class Jobs:
     def judge(
         self,
         where: Where,
-        sql: str,
+        texts: Sequence[str],
         repeat: int,
-        gold: Rows | None,
-        rules: Sequence[Sequence[str]],
+        golds: Sequence[Rows | None],
         gold_sql: str,
-        check: tuple[Any, ...] | None,
+        check: tuple[Where, str, Any, Sequence[Rows | None]] | None,
         stops: Mapping[str, Plain],
-    ) -> tuple[Any, ...]:
-        """Run a prediction ``repeat`` times and compare its result with the gold's.
+    ) -> list[Plain]:
+        """Run a prediction and compare its result with the gold's; return an ``Attempt`` a text.
 
         Args:
             where: the database.
-            sql: the prediction.
-            repeat: how often it is run.
-            gold: the gold's rows; None if it failed.
-            rules: groups of rules, each compared in one step.
+            texts: the prediction; and the same as Spider's rule runs it, where that differs.
+            repeat: how often the first text is run.
+            golds: rows of the gold for each text; None if it failed.
             gold_sql: the gold.
-            check: arguments of ``_check`` where another engine judges, to run it there too.
+            check: the copy in DuckDB, the SQLite file, the columns of the copy and the rows of the
+                gold there, to run the prediction there too; None where no other engine judges.
             stops: step -> what stopped it when it was tried before.
-
-        Returns:
-            What it gave, without rows; its preview and number of rows; value and what stopped the
-            comparison, by rule; how the engines differ; its times in the engine that judges.
         """
-        self._stops = stops
-        if sql != self._sql:
-            self._sql, self._ran = sql, {}
-        ran = self._run_once("run", where, sql, repeat)
-        compare = partial(self._compare, rules=rules, gold_sql=gold_sql)
-        values, stopped = compare("compare", ran, gold)
-        differs, seconds = "", ran.seconds
-        if check is not None:
-            differs, seconds = self._check(ran, values, sql, repeat, compare, *check)
-        alone = to_plain(replace(ran, columns=(), rows=()))
-        return alone, preview(ran), len(ran.rows), values, stopped, differs, seconds
+        self._stops, self._ran = stops, {}
+        own, spiders = ("bird", "soft_f1"), ("spider",)
+        if len(texts) == 1:
+            rules: list[tuple[tuple[str, ...], ...]] = [(own, spiders)]
+        else:
+            rules = [(own,), (spiders,)]
+        attempts = []
+        for i, (sql, gold, chosen) in enumerate(zip(texts, golds, rules, strict=True)):
+            suffix = " spider" if i else ""
+            compare = partial(self._compare, rules=chosen, gold_sql=gold_sql)
+            ran = self._run(f"run{suffix}", where, sql, 1 if i else repeat)
+            values, stopped = compare("compare", ran, gold)
+            attempt = Attempt(ran, preview(ran), len(ran.rows), values, stopped)
+            if check is not None:
+                copy, file, columns, golds_there = check
+                there = self._run_copy(suffix, copy, sql, file, columns, 1 if i else repeat)
+                if there is not None:  # else SQLite itself says what is wrong with it
+                    values_there, _ = compare("compare in DuckDB", there, golds_there[i])
+                    attempt = self._check(attempt, there, values_there, bool(i))
+            attempts.append(attempt.to_plain())
+        return attempts
 
     def read(self, text: str) -> tuple[str | None, str | None, str | None]:
         """Return the SQL of an answer, the same as Spider's rule runs it, and its database."""
@@ -202,7 +231,7 @@ class Jobs:
         """Return ``copy`` and the statement in DuckDB's SQL, or ``none`` and why there is none.
 
         ``own`` and the statement as it is where SQLite does not compile it, and so says itself
-        what is wrong with it.
+        that it is wrong.
         """
         from target_bench.sql.translation import to_duckdb
 
@@ -233,21 +262,19 @@ class Jobs:
         return work(*arguments)
 
     def _run(self, step: str, where: Where, sql: str, repeat: int) -> Executed:
+        """Run a statement, but not again where the gold alone has another text for Spider."""
+        if (where, sql) in self._ran:
+            return self._ran[where, sql]
         engine = self._engine(where)
         seconds: tuple[float, ...] = ()
         for _ in range(repeat):
             ran: Executed = self._do(step, "the statement", engine.run, sql)
-            if not engine.sound:
-                raise EndedError(ran)
+            if not engine.is_sound:
+                raise _EndedError(ran)
             seconds += ran.seconds
             if ran.outcome != "executed":
                 break
-        return replace(ran, seconds=seconds)
-
-    def _run_once(self, step: str, where: Where, sql: str, repeat: int) -> Executed:
-        """Run a prediction, but not again where the gold alone has another text for Spider."""
-        if (where, sql) not in self._ran:
-            self._ran[where, sql] = self._run(step, where, sql, repeat)
+        self._ran[where, sql] = replace(ran, seconds=seconds)
         return self._ran[where, sql]
 
     def _engine(self, where: Where) -> Engine:
@@ -269,59 +296,57 @@ class Jobs:
         gold: Rows | None,
         rules: Sequence[Sequence[str]],
         gold_sql: str,
-    ) -> tuple[dict[str, float], dict[str, Plain]]:
+    ) -> tuple[dict[str, float], dict[str, Executed]]:
         """Return values and what stopped them, by rule; after a stopped one none is begun."""
         from target_bench.metrics.sql_results import compare_results
 
         values: dict[str, float] = {}
-        stopped: dict[str, Plain] = {}
+        stopped: dict[str, Executed] = {}
         if gold is None or ran.outcome != "executed":
             return values, stopped
         for group in rules:
             what = "the comparison of its result with the gold's"
             work = partial(compare_results, group, gold, ran.rows, gold_sql)
-            done = None if stopped else self._do(f"{step} {group[0]}", what, work)
+            done = next(iter(stopped.values()), None)
+            done = done or self._do(f"{step} {group[0]}", what, work)
             if isinstance(done, dict):
                 values |= done
             else:
-                stop = to_plain(done) if done else next(iter(stopped.values()))
-                stopped |= dict.fromkeys(group, stop)
+                stopped |= dict.fromkeys(group, done)
         return values, stopped
 
+    def _run_copy(
+        self, suffix: str, copy: Where, sql: str, file: str, columns: Any, repeat: int
+    ) -> Executed | None:
+        """Run a statement of SQLite's in DuckDB; None where SQLite does not compile it."""
+        step = f"translate{suffix}"
+        reply = self._do(step, "reading the statement", self.translate, sql, file, columns)
+        if isinstance(reply, Executed):
+            return reply
+        kind, text = reply
+        if kind == "own":
+            return None
+        if kind == "none":
+            return Executed("error", message=f"it has no translation: {text}")
+        return self._run(f"run in DuckDB{suffix}", copy, text, repeat)
+
     def _check(
-        self,
-        ran: Executed,
-        values: Mapping[str, float],
-        sql: str,
-        repeat: int,
-        compare: Callable[..., tuple[dict[str, float], dict[str, Plain]]],
-        where: Where,
-        file: str,
-        columns: Any,
-        gold: Rows | None,
-        repeated: bool,
-    ) -> tuple[str, tuple[float, ...]]:
-        """Run a prediction in DuckDB that was run in SQLite, and say how they differ over it."""
+        self, attempt: Attempt, here: Executed, values_here: Mapping[str, float], repeated: bool
+    ) -> Attempt:
+        """Return an attempt in SQLite with how it differs from the result in DuckDB."""
         from target_bench.metrics.sql_results import same_rows
 
-        here = self._do("translate", "reading the statement", self.translate, sql, file, columns)
-        if not isinstance(here, Executed):
-            kind, text = here
-            if kind == "own":
-                return "", ran.seconds
-            if kind == "none":
-                here = Executed("error", message=f"it has no translation: {text}")
-            else:
-                here = self._run_once("run in DuckDB", where, text, repeat)
-        values_here, _ = compare("compare in DuckDB", here, gold)
+        ran = attempt.executed
         same = partial(same_rows, here.rows, ran.rows, repeated)
+        step = "agree spider" if repeated else "agree"
         what = "comparing what both engines gave"
-        difference = explain_difference(here, ran, lambda: self._do("agree", what, same) is True)
-        execution = ("bird", "spider")
-        if not difference and any(values.get(r) != values_here.get(r) for r in execution):
+        difference = explain_difference(here, ran, lambda: self._do(step, what, same) is True)
+        values = attempt.values
+        if not difference and any(values.get(r) != values_here.get(r) for r in ("bird", "spider")):
             difference = "has the gold's rows in one engine alone"
-        is_timed = not difference and here.outcome == "executed"
-        return difference, here.seconds if is_timed else ran.seconds
+        if not difference and here.outcome == "executed":
+            ran = replace(ran, seconds=here.seconds)  # of the engine that judges
+        return attempt._replace(executed=ran, differs=difference)
 
 
 JOBS: Mapping[str, Callable[..., Any]] = {
@@ -342,11 +367,6 @@ def explain_difference(here: Executed, in_sqlite: Executed, same: Callable[[], b
     if here.outcome != "executed":
         return f"fails in this engine alone: {here.outcome}: {here.message}"
     return "" if same() else "gives another result in this engine than in SQLite"
-
-
-def to_plain(ran: Executed) -> Plain:
-    """Return a result as a tuple, from which ``Executed(*it)`` makes it again."""
-    return ran.outcome, ran.columns, ran.rows, ran.message, ran.seconds
 
 
 def preview(result: Executed) -> dict[str, Any] | None:
@@ -374,6 +394,15 @@ def _show_cell(cell: Cell) -> str | None:
     return text if len(text) <= CHARACTERS else f"{text[:CHARACTERS]}…"
 
 
+# ------------------------------------------------------------------------------------------------
+# Between the processes
+
+
+def to_plain(ran: Executed) -> Plain:
+    """Return a result as a tuple, from which ``Executed(*it)`` makes it again."""
+    return ran.outcome, ran.columns, ran.rows, ran.message, ran.seconds
+
+
 def send(file: IO[bytes], value: Any) -> None:
     """Write a value made of numbers, text, bytes, None, tuples, lists and dicts.
 
@@ -394,7 +423,7 @@ def receive(file: IO[bytes]) -> Any:
         pickle.UnpicklingError: it is more than plain values.
     """
     (length,) = _LENGTH.unpack(_read_exactly(file, _LENGTH.size))
-    return _Plain(io.BytesIO(_read_exactly(file, length))).load()
+    return _PlainUnpickler(io.BytesIO(_read_exactly(file, length))).load()
 
 
 def _read_exactly(file: IO[bytes], n: int) -> bytes:
@@ -404,7 +433,7 @@ def _read_exactly(file: IO[bytes], n: int) -> bytes:
     return data
 
 
-class _Plain(pickle.Unpickler):
+class _PlainUnpickler(pickle.Unpickler):
     """An unpickler of plain values only: no class, so no code from outside."""
 
     def find_class(self, module: str, name: str) -> NoReturn:

@@ -2,9 +2,8 @@
 
 A statement is hostile until shown otherwise: it is read, run and compared in another process, on a
 database opened read-only, under limits of time, memory and size. One that fails costs one query,
-not the run. Between the processes go plain values, unpickled so that no class is ever looked up:
-whoever got hold of a worker could not run code here. (multiprocessing unpickles whatever a worker
-sends, and hands it the user's environment with its secrets.)
+not the run. multiprocessing is not used: it unpickles whatever a worker sends, and hands it the
+user's environment with its secrets.
 """
 
 import math
@@ -45,44 +44,34 @@ R = TypeVar("R")
 
 
 class StoppedError(Exception):
-    """A limit was met, or the process ended.
-
-    Attributes:
-        step: the step of the job that was done.
-        executed: the same as the outcome of a statement.
-    """
+    """A limit was met in a step of a job, or the process ended."""
 
     def __init__(self, step: str, executed: Executed) -> None:
         super().__init__(executed.message)
         self.step = step
-        self.executed = executed
+        self.executed = executed  # the same as the outcome of a statement
 
 
 class Worker:
     """A process that does one job at a time; one that was killed is started again.
 
-    It gets none of the user's environment variables but those needed to start, and no signal of
-    the terminal. It ends with this process however that ends.
-
-    Args:
-        limits: of every job.
-        end: the ``time.monotonic`` at which all work has to end; None for none.
+    ``limits`` are those of every step of a job; all work ends at ``end``, a ``time.monotonic``.
     """
 
-    def __init__(self, limits: SQLLimits, end: float | None = None) -> None:
+    def __init__(self, limits: SQLLimits, end: float = math.inf) -> None:
         self.limits = limits
         self.process: subprocess.Popen[bytes] | None = None
-        self._end = math.inf if end is None else end
+        self._end = end
         self._replies: SimpleQueue[Any] = SimpleQueue()
         self._closed = Event()
 
     def ask(self, job: str, *details: Any, what: str, steps: int = 0) -> Any:
-        """Do a job (a function of ``worker.JOBS``) and return what it gives.
+        """Do a job and return its result.
 
         Args:
-            job: its name.
+            job: its name in ``worker.JOBS``.
             details: its arguments, plain values.
-            what: what is done, for a message, before its first step.
+            what: names it in a message, before its first step.
             steps: how many steps it may have, each with the limit of a statement.
 
         Raises:
@@ -93,12 +82,12 @@ class Worker:
         """
         request = (job, *details)
         try:
-            return self._converse(request, what, self.limits.seconds, steps)
+            return self._converse(request, what, steps)
         except StoppedError as error:
             if error.step != "open":
                 raise
         try:  # again: it was perhaps because of what the process ran before
-            return self._converse(request, what, self.limits.seconds, steps)
+            return self._converse(request, what, steps)
         except StoppedError as error:
             if error.step != "open":
                 raise
@@ -107,7 +96,7 @@ class Worker:
     def run(
         self, path: Path, sql: str, repeat: int = 1, engine: EngineName | None = None
     ) -> Executed:
-        """Run a statement ``repeat`` times and return its result; what stopped it is an outcome.
+        """Run a statement ``repeat`` times and return its result; a limit is an outcome.
 
         Raises:
             DataError: the database is missing, damaged, or being written by another program.
@@ -121,7 +110,7 @@ class Worker:
         return Executed(*reply)
 
     def begin(self, step: str) -> float:
-        """Return the seconds that a step may take, which the process begins."""
+        """Return the seconds for a step that the process begins."""
         return _PATIENCE if step in _PATIENT else self.limits.seconds
 
     def kill(self) -> None:
@@ -133,16 +122,16 @@ class Worker:
                 cast(IO[bytes], self.process.stdin).close()
 
     def close(self) -> None:
-        """End the process for good."""
+        """End the process; none is started again."""
         self._closed.set()
         self.kill()
 
-    def _converse(self, request: tuple[Any, ...], what: str, limit: float, steps: int) -> Any:
+    def _converse(self, request: tuple[Any, ...], what: str, steps: int) -> Any:
         """Send a request and return the reply; each step on the way has a limit of its own."""
         if self.process is None or self.process.poll() is not None:
             self._start()
         self._send(request)
-        step = ""
+        step, limit = "", self.limits.seconds
         for _ in range(steps + 1):
             begun = monotonic()
             match self._wait_for_reply(limit, begun, step, what):
@@ -188,7 +177,7 @@ class Worker:
             raise StoppedError(step, _stop("timeout", late, begun)) from None
 
     def _describe_end(self) -> tuple[SQLOutcome, str]:
-        """Return how the process ended by itself, as the outcome of a statement and in words."""
+        """Return how the process ended by itself."""
         assert self.process is not None
         with suppress(subprocess.TimeoutExpired):  # its own end says more than being killed
             self.process.wait(1)
@@ -209,7 +198,7 @@ class Worker:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
-                start_new_session=True,
+                start_new_session=True,  # no signal of the terminal reaches it
             )
             self._replies = SimpleQueue()
             Thread(target=_listen, args=(self.process, self._replies), daemon=True).start()
@@ -226,10 +215,9 @@ class Worker:
 
 
 class Pool(AbstractContextManager["Pool"]):
-    """Workers for many jobs at once; to be used in a ``with`` block.
+    """Workers for many jobs at once; to be used in a ``with`` block, by several threads perhaps.
 
-    Processes are started when there is work for them and need no ``__main__`` guard in the
-    caller's script. They end with the block. Safe for several threads.
+    Processes are started when there is work for them, and end with the block.
 
     Args:
         workers: how many processes; default: as many as there are cores for this process.
@@ -250,7 +238,7 @@ class Pool(AbstractContextManager["Pool"]):
         if n < 1:
             raise ConfigError(f"SQL workers={n!r}: expected 1 or more")
         self.limits = limits or SQLLimits()
-        end = None if budget is None else monotonic() + budget
+        end = math.inf if budget is None else monotonic() + budget
         self._all = [Worker(self.limits, end) for _ in range(n)]
         self._idle: LifoQueue[Worker] = LifoQueue()  # few work, few are started
         for worker in self._all:
@@ -268,13 +256,9 @@ class Pool(AbstractContextManager["Pool"]):
         self._threads.shutdown()
 
     def each(self, work: Callable[[Worker, T], R], items: Iterable[T]) -> Iterator[R]:
-        """Yield what a function makes of each item with a worker, as soon as it is there.
+        """Yield the result of a function for each item with a worker, as soon as it is there.
 
-        Items are drawn as workers become free. An error is raised after the results that are there
-        already.
-
-        Raises:
-            ConfigError: the pool is closed.
+        Items are drawn as workers become free.
         """
         source = iter(items)
         running: set[Future[R]] = set()
@@ -286,24 +270,19 @@ class Pool(AbstractContextManager["Pool"]):
         try:
             while True:
                 for item in islice(source, 2 * len(self._all) - len(running)):
-                    running.add(self._submit(do, item))
+                    running.add(self._threads.submit(do, item))
                 if not running:
                     return
                 done, running = wait(running, return_when=FIRST_COMPLETED)
+                # An error is raised after the results that are there already.
                 for future in sorted(done, key=lambda ended: ended.exception() is not None):
                     yield future.result()
         finally:
             for future in running:
                 future.cancel()
 
-    def _submit(self, do: Callable[[T], R], item: T) -> Future[R]:
-        try:
-            return self._threads.submit(do, item)
-        except RuntimeError as error:  # which the closed threads raise
-            raise ConfigError("this pool of SQL workers is closed; make another") from error
-
     def ask(self, job: str, *details: Any, what: str) -> Any:
-        """Do one job with any worker; see ``Worker.ask``."""
+        """Do one job with any worker, as ``Worker.ask`` does."""
         with self.worker() as worker:
             return worker.ask(job, *details, what=what)
 

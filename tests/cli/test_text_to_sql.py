@@ -79,7 +79,7 @@ def test_predictions_in_birds_form(inside: Inside, tmp_path: Path) -> None:
     path = tmp_path / "predictions.json"
     path.write_text(json.dumps(answers), encoding="utf-8")
     result = _one(inside.good(*SCORE, path, "--json"))
-    outcomes = {"correct": 54, "wrong_result": 1, "no_such_table": 1, "no_prediction": 1}
+    outcomes = {"correct": 54, "wrong_result": 1, "unknown_table": 1, "no_prediction": 1}
     assert result["report"]["outcomes"] == outcomes
     assert result["scores"]["ex[bird]"]["value"] == pytest.approx(54 / 57)
 

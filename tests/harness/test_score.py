@@ -118,7 +118,7 @@ def test_answers_in_sql(tmp_path: Path) -> None:
     assert {key for key in changed if changed[key] != judgements[key]} == {first}
     elsewhere = {first: Retrieval(first, (TableId(SPREAD[-1].database_id, "t"),))}
     ranked = judge_answers(SQL, answers, task, elsewhere, judgements)
-    assert ranked[first].record["verdict"] == "no_such_table"
+    assert ranked[first].record["verdict"] == "unknown_table"
     judgements.pop(first)
     with pytest.raises(DataError, match=rf"1 of {len(SPREAD)} answers are not judged.*{first}"):
         score_answers(SQL, answers, "text_to_sql", judgements)

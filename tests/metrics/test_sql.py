@@ -58,8 +58,8 @@ PAIR = (gave((1,), (1,)), gave((1,), (1,)))
         # Spider takes the results of the rewritten statements
         (gave((1,), (1,)), SYNTAX, PAIR, "bird", JudgedQuery("syntax_error", spider=1)),
         (gave((1,)), SYNTAX, PAIR, "spider", JudgedQuery("correct", spider=1)),
-        (gave((1,)), gave((1,)), (gave((1,)), failed("no_such_column")), "spider",
-         JudgedQuery("no_such_column", bird=1, soft_f1=1)),
+        (gave((1,)), gave((1,)), (gave((1,)), failed("unknown_column")), "spider",
+         JudgedQuery("unknown_column", bird=1, soft_f1=1)),
     ],
 )  # fmt: skip
 def test_judging_one_query(

@@ -32,10 +32,10 @@ def run(pool: Pool, people: Path, ducks: Path) -> Run:
 @pytest.mark.parametrize(
     ("engine", "sql", "outcome", "message"),
     [
-        ("sqlite", "SELECT nope FROM people", "no_such_column", "no such column: nope"),
-        ("sqlite", "SELECT p.nope FROM people p", "no_such_column", "no such column: p.nope"),
-        ("sqlite", "SELECT * FROM nope", "no_such_table", "no such table: nope"),
-        ("sqlite", "SELECT * FROM people.nope", "no_such_table", "no such table: people.nope"),
+        ("sqlite", "SELECT nope FROM people", "unknown_column", "no such column: nope"),
+        ("sqlite", "SELECT p.nope FROM people p", "unknown_column", "no such column: p.nope"),
+        ("sqlite", "SELECT * FROM nope", "unknown_table", "no such table: nope"),
+        ("sqlite", "SELECT * FROM people.nope", "unknown_table", "no such table: people.nope"),
         ("sqlite", "SELEC 1", "syntax_error", 'near "SELEC": syntax error'),
         ("sqlite", "SELECT", "syntax_error", "incomplete input"),
         ("sqlite", "SELECT 'a", "syntax_error", 'unrecognized token: "\'a"'),
@@ -48,12 +48,12 @@ def run(pool: Pool, people: Path, ducks: Path) -> Run:
         ("sqlite", "DELETE FROM people", "forbidden", "not authorized"),
         ("sqlite", "SELECT load_extension('x')", "forbidden", "not authorized to use function"),
         ("sqlite", "SELECT zeroblob(999999999)", "memory", "string or blob too big"),
-        ("duckdb", "SELECT nope FROM people", "no_such_column", 'Referenced column "nope" not'),
-        ("duckdb", "SELECT p.nope FROM people p", "no_such_column", "have a column named"),
-        ("duckdb", "SELECT x.name FROM people", "no_such_column", 'Referenced table "x" not found'),
-        ("duckdb", "SELECT * FROM nope", "no_such_table", "Table with name nope does not exist"),
-        ("duckdb", "SELECT * FROM s.nope", "no_such_table", "does not exist"),
-        ("duckdb", "SELECT * FROM limits", "no_such_table", "limits"),  # Python's are out of reach
+        ("duckdb", "SELECT nope FROM people", "unknown_column", 'Referenced column "nope" not'),
+        ("duckdb", "SELECT p.nope FROM people p", "unknown_column", "have a column named"),
+        ("duckdb", "SELECT x.name FROM people", "unknown_column", 'Referenced table "x" not found'),
+        ("duckdb", "SELECT * FROM nope", "unknown_table", "Table with name nope does not exist"),
+        ("duckdb", "SELECT * FROM s.nope", "unknown_table", "does not exist"),
+        ("duckdb", "SELECT * FROM limits", "unknown_table", "limits"),  # Python's are out of reach
         ("duckdb", "SELEC 1", "syntax_error", "syntax error"),
         ("duckdb", "SELECT 'a", "syntax_error", "unterminated"),
         ("duckdb", "SELECT '\udc80'", "syntax_error", "surrogates not allowed"),

@@ -214,7 +214,7 @@ def test_repeats_give_a_time_each_and_the_deadline_is_for_each(
     got = worker.run(people, slow, repeat=repeat)
     assert (got.outcome, len(got.seconds)) == ("executed", repeat)
     assert sum(got.seconds) > 1.0
-    for sql, outcome in ((ENDLESS, "timeout"), ("SELECT nope", "no_such_column")):
+    for sql, outcome in ((ENDLESS, "timeout"), ("SELECT nope", "unknown_column")):
         got = worker.run(people, sql, repeat=5)
         assert (got.outcome, len(got.seconds)) == (outcome, 1)
 
