@@ -260,7 +260,7 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
             _RETRIEVED: [words[each] for each in examples.gold_retrieved],
         }
 
-    def parse_query(self, examples: JudgedStatements) -> list[str | None]:
+    def parsed(self, examples: JudgedStatements) -> list[str | None]:
         """Return the SQL in each answer; None if there is none or a limit stopped its parsing."""
         return [answer.sql for answer in examples.judged]
 

@@ -92,6 +92,7 @@ def test_wrong_answers_are_told_apart_by_what_was_retrieved(
     properties = task.properties(examples)
     ids = [query.id for query in dataset.queries]
     assert dict(zip(ids, properties["outcome"], strict=True)) == OUTCOMES
+    assert [sql is None for sql in task.parsed(examples)] == [name == "none" for name in ids]
     known = {
         name: "yes" if set(BOTH) <= set(tables) else "no" for name, tables in retrieved.items()
     }
