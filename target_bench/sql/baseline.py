@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
 
 from target_bench.core.schema import Table
-from target_bench.sql.databases import quoted
+from target_bench.sql.databases import quote
 
 ROWS = 2000
 """Number of rows of a table that are read."""
@@ -39,37 +39,35 @@ def compose(question: str, tables: Sequence[Table]) -> str | None:
 
 def _draft(question: str, table: Table) -> tuple[float, str]:
     """Return how much of the question a table explains, and the query over it."""
-    asked_for = words(question)
-    own = set(words(table.id.table_id))
-    named = {}  # the place of a column -> where the question names it
-    for place, name in enumerate(table.header):
-        parts = [word for word in words(name) if word not in own] or words(name)
-        if parts and all(part in asked_for for part in parts):
-            named[place] = asked_for.index(parts[0])
+    stems = stem_words(question)
+    title = set(stem_words(table.id.table_id))
+    columns = {}  # index of a column -> where the question names it
+    for i, name in enumerate(table.header):
+        rest = [stem for stem in stem_words(name) if stem not in title] or stem_words(name)
+        if rest and all(stem in stems for stem in rest):
+            columns[i] = stems.index(rest[0])
     conditions = dict(_find_quoted_cells(question.lower(), table))
-    score = (
-        2 * len(own.intersection(asked_for)) / (len(own) or 1) + len(named) + 1.5 * len(conditions)
-    )
-    chosen = sorted((place for place in named if place not in conditions), key=named.__getitem__)
-    shown = ", ".join(quoted(table.header[place]) for place in chosen or [0])
+    score = 2 * len(title.intersection(stems)) / (len(title) or 1)
+    score += len(columns) + 1.5 * len(conditions)
+    chosen = sorted((i for i in columns if i not in conditions), key=columns.__getitem__)
+    selected = ", ".join(quote(table.header[i]) for i in chosen or [0])
     if _COUNT.search(question):
-        shown = "count(*)"
-    equal = (f"{quoted(table.header[at])} = {cell}" for at, cell in conditions.items())
-    where = " AND ".join(equal)
-    sql = f"SELECT {shown} FROM {quoted(table.id.table_id)}"  # noqa: S608 (names are quoted)
+        selected = "count(*)"
+    where = " AND ".join(f"{quote(table.header[i])} = {cell}" for i, cell in conditions.items())
+    sql = f"SELECT {selected} FROM {quote(table.id.table_id)}"  # noqa: S608 (names are quoted)
     return score, f"{sql} WHERE {where}" if where else sql
 
 
 def _find_quoted_cells(question: str, table: Table) -> Iterator[tuple[int, str]]:
-    """Yield the place of a column and a literal of its longest text that a question quotes."""
-    for place in range(len(table.header)):
-        cells = {cell for row in table.rows[:ROWS] if isinstance(cell := row[place], str)}
-        held = [
+    """Yield the index of a column and a literal of its longest text that a question quotes."""
+    for i in range(len(table.header)):
+        cells = {cell for row in table.rows[:ROWS] if isinstance(cell := row[i], str)}
+        matches = [
             cell for cell in cells if len(cell) > 2 and _is_quoted(question, cell.strip().lower())
         ]
-        if held:
-            longest = max(held, key=lambda cell: (len(cell), cell))
-            yield place, "'" + longest.replace("'", "''") + "'"
+        if matches:
+            longest = max(matches, key=lambda cell: (len(cell), cell))
+            yield i, "'" + longest.replace("'", "''") + "'"
 
 
 def _is_quoted(question: str, text: str) -> bool:
@@ -77,7 +75,7 @@ def _is_quoted(question: str, text: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def words(text: str) -> tuple[str, ...]:
+def stem_words(text: str) -> tuple[str, ...]:
     """Return the stems of a text's words; ``homeTeam`` and ``home_team`` are two words."""
     return tuple(_load_stemmer()(word.lower()) for word in _WORD.findall(text))
 

@@ -77,7 +77,7 @@ def _read_engine(path: str, state: tuple[int, ...]) -> EngineName:  # noqa: ARG0
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[sqlite3.Connection]:
+def open_sqlite(path: Path) -> Iterator[sqlite3.Connection]:
     """Open the database, read-only; bytes that are not UTF-8 read as escapes.
 
     Raises:
@@ -163,13 +163,13 @@ def declared_tables(database: sqlite3.Connection) -> Iterator[Declared]:
             "SELECT name, type, pk FROM pragma_table_info(?)", (name,)
         ).fetchall()
         types = {column: kind for column, kind, _ in columns}
-        header = _read_header(database, f"{quoted(name)} NOT INDEXED")
+        header = _read_header(database, f"{quote(name)} NOT INDEXED")
         foreign = database.execute(
             'SELECT "from", "table", "to" FROM pragma_foreign_key_list(?)', (name,)
         ).fetchall()
         yield (
             name,
-            f"{quoted(name)} NOT INDEXED",  # the rows as they are stored, not as an index has them
+            f"{quote(name)} NOT INDEXED",  # the rows as they are stored, not as an index has them
             header,
             tuple(types.get(column, "") for column in header),
             tuple(column for column, _, place in sorted(columns, key=lambda c: c[2]) if place),
@@ -183,7 +183,7 @@ def _read_header(database: Any, source: str) -> tuple[str, ...]:
     return tuple(column[0] for column in cursor.description)
 
 
-def quoted(name: str) -> str:
+def quote(name: str) -> str:
     """Return an identifier in double quotes, as SQLite and DuckDB read it."""
     return '"' + name.replace('"', '""') + '"'
 

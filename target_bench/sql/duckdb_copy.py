@@ -46,7 +46,7 @@ from target_bench.core.files import (
     sha256_of,
     unsealed,
 )
-from target_bench.sql.databases import base_tables, classify_type, columns, opened, quoted
+from target_bench.sql.databases import base_tables, classify_type, columns, open_sqlite, quote
 
 FORMAT = 3
 """The version of the copies; of another version none is used."""
@@ -84,16 +84,16 @@ def duckdb_copy(sqlite_file: Path, warn: Callable[[str], object] = warnings.warn
         DataError: the SQLite file is missing, broken or locked.
         StoreError: the cache folder cannot be written, or has no room.
     """
-    with opened(sqlite_file):
+    with open_sqlite(sqlite_file):
         home = cache_root() / "databases" / f"{sqlite_file.stem}-{_hash_database(sqlite_file)}"
     try:
         with exclusive_lock(home.with_name(f"{home.name}.lock")):
             try:
-                known = _read_copy(home)
+                copy = _read_copy(home)
             except DamageError as error:
                 warn(f"the copy {home / _FILE} of {sqlite_file} is damaged ({error}); made again")
-                known = None
-            return known or _make_copy(sqlite_file, home)
+                copy = None
+            return copy or _make_copy(sqlite_file, home)
     except OSError as error:
         raise StoreError(
             f"{sqlite_file} cannot be copied to {home}: {error.strerror or error}. Make room or "
@@ -124,27 +124,27 @@ def _read_copy(home: Path) -> Copy | None:
 def _make_copy(sqlite_file: Path, home: Path) -> Copy:
     import duckdb
 
-    place = home.with_name(f".new-{home.name}")
-    shutil.rmtree(place, ignore_errors=True)  # left by a process that was killed
-    place.mkdir()
+    folder = home.with_name(f".new-{home.name}")
+    shutil.rmtree(folder, ignore_errors=True)  # left by a process that was killed
+    folder.mkdir()
     try:
-        with opened(sqlite_file) as source, duckdb.connect(place / _FILE) as target:
+        with open_sqlite(sqlite_file) as source, duckdb.connect(folder / _FILE) as target:
             types, notes = _copy_tables(source, target)
         entry = {
             "format": FORMAT,
             "source": str(sqlite_file),
-            "sha256": sha256_of(place / _FILE),
+            "sha256": sha256_of(folder / _FILE),
             "columns": types,
             "notes": notes,
         }
         text = json.dumps(sealed(entry), ensure_ascii=False, indent=1)
-        (place / "entry.json").write_bytes(text.encode("utf-8", "backslashreplace"))
+        (folder / "entry.json").write_bytes(text.encode("utf-8", "backslashreplace"))
         shutil.rmtree(home, ignore_errors=True)
-        place.rename(home)
+        folder.rename(home)
     except duckdb.Error as error:
         raise OSError(f"DuckDB: {error}") from error
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
     return Copy(home / _FILE, types, tuple(notes))
 
 
@@ -204,11 +204,11 @@ def _inspect_columns(
     """Return column -> what is stored in it, and whether an integer is not exact as a double."""
     big = f"typeof({{0}}) = 'integer' AND {{0}} NOT BETWEEN {-_EXACT} AND {_EXACT}"
     tests = [*(f"typeof({{0}}) = '{storage}'" for storage in _STORAGE), big]
-    selected = [f"max({test.format(quoted(column))})" for column in declared for test in tests]
+    selected = [f"max({test.format(quote(column))})" for column in declared for test in tests]
     answers: list[Any] = []
     for start in range(0, len(selected), 1000):  # SQLite returns 2,000 columns at most
         part = ", ".join(selected[start : start + 1000])
-        answers += source.execute(f"SELECT {part} FROM {quoted(table)}").fetchone()  # noqa: S608 (names are quoted)
+        answers += source.execute(f"SELECT {part} FROM {quote(table)}").fetchone()  # noqa: S608 (names are quoted)
     stored = {}
     for column in declared:
         *there, is_big = answers[: len(tests)]
@@ -249,15 +249,15 @@ def _fill(
 
     arrow = {"BIGINT": pa.int64, "DOUBLE": pa.float64, "VARCHAR": pa.string, "BLOB": pa.binary}
     schema = pa.schema([(f"c{i}", arrow[kind]()) for i, kind in enumerate(kinds.values())])
-    made = ", ".join(f"{quoted(column)} {kind}" for column, kind in types.items())
-    target.execute(f"CREATE TABLE {quoted(name)} ({made})")
-    chosen = ", ".join(f"CAST({quoted(c)} AS {_CAST[kind]})" for c, kind in kinds.items())
-    rows = source.execute(f"SELECT {chosen} FROM {quoted(table)}")  # noqa: S608 (names are quoted)
+    made = ", ".join(f"{quote(column)} {kind}" for column, kind in types.items())
+    target.execute(f"CREATE TABLE {quote(name)} ({made})")
+    chosen = ", ".join(f"CAST({quote(c)} AS {_CAST[kind]})" for c, kind in kinds.items())
+    rows = source.execute(f"SELECT {chosen} FROM {quote(table)}")  # noqa: S608 (names are quoted)
     target.execute("BEGIN")
     while batch := rows.fetchmany(max(1, BATCH // len(kinds))):
         cells = zip(zip(*batch, strict=True), schema.types, strict=True)
         arrays = [pa.array(column, kind) for column, kind in cells]
         target.register("batch", pa.Table.from_arrays(arrays, schema=schema))
-        target.execute(f"INSERT INTO {quoted(name)} SELECT * FROM batch")  # noqa: S608 (quoted)
+        target.execute(f"INSERT INTO {quote(name)} SELECT * FROM batch")  # noqa: S608 (quoted)
         target.unregister("batch")
     target.execute("COMMIT")

@@ -1,4 +1,4 @@
-"""Results of gold statements, each kept in a file: gzipped JSON, moved to its place when whole."""
+"""Results of gold statements, each in a file of gzipped JSON that appears when it is whole."""
 
 import gzip
 import hashlib
@@ -52,22 +52,22 @@ class GoldResults:
             ConfigError, BudgetError: as for ``Worker.ask``.
         """
         try:
-            place = self._find_file(path, sql, repeat)
-            known = _read(place) if place else None
-            if known is not None:
-                return known
+            file = self._find_file(path, sql, repeat)
+            stored = _read(file) if file else None
+            if stored is not None:
+                return stored
             result = worker.run(path, sql, repeat)
         except DataError as error:
             return Executed("unusable", message=str(error))
         died = result.message.startswith("the process")
-        if place and not died and result.outcome not in _PASSING:
+        if file and not died and result.outcome not in _PASSING:
             record = {field.name: getattr(result, field.name) for field in fields(result)}
             text = json.dumps(record, default=lambda cell: {"hex": cell.hex()})
             try:
-                atomic_write(place, gzip.compress(text.encode(), compresslevel=1), durable=False)
+                atomic_write(file, gzip.compress(text.encode(), compresslevel=1), durable=False)
             except OSError as error:
                 raise StoreError(
-                    f"a gold result cannot be recorded in {place.parent}: {error.strerror}. Make "
+                    f"a gold result cannot be recorded in {file.parent}: {error.strerror}. Make "
                     "room or fix its permissions, or name another folder with $TARGET_BENCH_CACHE."
                 ) from error
         return result
@@ -86,11 +86,11 @@ class GoldResults:
         return self._folder / key[:2] / f"{key}.json.gz"
 
 
-def _read(place: Path) -> Executed | None:
+def _read(file: Path) -> Executed | None:
     """Return a recorded result; None if there is none, or it is damaged."""
     try:
-        with gzip.open(place, "rt", encoding="utf-8") as file:
-            record = json.load(file, object_hook=_decode_bytes)
+        with gzip.open(file, "rt", encoding="utf-8") as stream:
+            record = json.load(stream, object_hook=_decode_bytes)
         rows = tuple(map(tuple, record.pop("rows")))
         return Executed(
             **record | {"columns": tuple(record["columns"]), "seconds": tuple(record["seconds"])},

@@ -4,7 +4,7 @@ import sqlite3
 from pathlib import Path
 from time import monotonic
 
-from target_bench.sql.databases import base_tables, opened
+from target_bench.sql.databases import base_tables, open_sqlite
 
 _SECONDS = 5.0  # to compile a statement in; SQLite looks at the clock then from version 3.41 on
 _OPCODES = 1000
@@ -38,7 +38,7 @@ def gold_tables(sql: str, database: Path | sqlite3.Connection) -> tuple[str, ...
         DataError: the file is missing, broken or locked.
     """
     if isinstance(database, Path):
-        with opened(database) as connection:
+        with open_sqlite(database) as connection:
             return gold_tables(sql, connection)
     names = base_tables(database)
     read = _read(sql, database)

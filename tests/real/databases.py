@@ -12,7 +12,7 @@ import pytest
 
 from target_bench.core.registry import create
 from target_bench.core.schema import Dataset
-from target_bench.sql.databases import opened
+from target_bench.sql.databases import open_sqlite
 from tests.real.data import DATA
 
 SPIDER = DATA / "spider"
@@ -46,7 +46,7 @@ def bird_schema(database_id: str) -> Iterator[sqlite3.Connection]:
     """A BIRD database: the file where it is here, else its schema without rows, in memory."""
     path = bird_file(database_id)
     if path.exists():
-        with opened(path) as connection:
+        with open_sqlite(path) as connection:
             yield connection
         return
     with closing(sqlite3.connect(":memory:")) as connection:

@@ -26,7 +26,7 @@ DATABASES: dict[str, str] = content(FILE).get("databases", {})
 
 
 @contextmanager
-def opened(database: str) -> Iterator[sqlite3.Connection]:
+def open_sqlite(database: str) -> Iterator[sqlite3.Connection]:
     connection = sqlite3.connect(":memory:")
     connection.executescript(DATABASES[database])
     try:
@@ -38,7 +38,7 @@ def opened(database: str) -> Iterator[sqlite3.Connection]:
 def executed(database: str, sql: str, seconds: float = 30.0) -> Executed:
     """What plain sqlite3 says, within a time limit."""
     deadline = time.monotonic() + seconds
-    with opened(database) as connection:
+    with open_sqlite(database) as connection:
         connection.set_progress_handler(lambda: time.monotonic() > deadline, 1_000)
         try:
             return Executed("executed", rows=tuple(connection.execute(sql).fetchall()))

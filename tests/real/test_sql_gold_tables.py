@@ -4,7 +4,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from target_bench.sql.databases import opened
+from target_bench.sql.databases import open_sqlite
 from target_bench.sql.gold_tables import gold_tables
 from tests.real.databases import BIRD, SPIDER, bird_schema, needs_databases, records, spider_file
 
@@ -16,7 +16,7 @@ def test_spider() -> None:
     assert len(queries) == 1034
     with ExitStack() as stack:
         files = {
-            name: stack.enter_context(opened(spider_file(name)))
+            name: stack.enter_context(open_sqlite(spider_file(name)))
             for name in {query["db_id"] for query in queries}
         }
         for query in queries:

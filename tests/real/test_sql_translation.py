@@ -11,7 +11,7 @@ import pytest
 
 from target_bench.core.schema import Table, TableId
 from target_bench.sql.baseline import compose
-from target_bench.sql.databases import base_tables, columns, opened, quoted
+from target_bench.sql.databases import base_tables, columns, open_sqlite, quote
 from target_bench.sql.duckdb_copy import duckdb_copy
 from target_bench.sql.translation import to_duckdb
 from tests.real.databases import BIRD, SPIDER, bird_file, needs_databases, records, spider_file
@@ -74,7 +74,7 @@ def test_baseline_on_spider() -> None:
     queries = records(SPIDER / "dev_derived.jsonl.gz")
     right = {"easy": 0, "medium": 0, "hard": 0, "extra": 0}
     for name in {query["db_id"] for query in queries}:
-        with opened(spider_file(name)) as connection:
+        with open_sqlite(spider_file(name)) as connection:
             tables = list(_tables(name, connection))
             for query in queries:
                 if query["db_id"] == name:
@@ -88,5 +88,5 @@ def test_baseline_on_spider() -> None:
 def _tables(name: str, connection: sqlite3.Connection) -> Iterable[Table]:
     known = columns(connection)
     for table in base_tables(connection):
-        rows = connection.execute(f"SELECT * FROM {quoted(table)} LIMIT 1000").fetchall()
+        rows = connection.execute(f"SELECT * FROM {quote(table)} LIMIT 1000").fetchall()
         yield Table(TableId(name, table), list(known[table]), rows)

@@ -12,7 +12,7 @@ from target_bench.core.schema import Table, TableId
 from target_bench.data.databases.built_files import build_sqlite
 from target_bench.data.databases.release_folder import DatabaseFile
 from target_bench.data.databases.stored_tables import LazyRows, StoredTable, read_stored_tables
-from target_bench.sql.databases import quoted
+from target_bench.sql.databases import quote
 
 _SQL_TYPES = {"number": "NUMERIC", "time": "TEXT", "others": "", "boolean": "BOOLEAN"}  # Spider's
 _RESERVED = "sqlite_"  # how the names of SQLite's own tables begin
@@ -79,7 +79,7 @@ def _read_tables(record: Mapping[str, Any], place: str) -> Iterator[DeclaredTabl
             links_here = [link[1:] for link in links if link[0] == number]
             stored = StoredTable(
                 name,
-                quoted(name),
+                quote(name),
                 header,
                 kinds,
                 key,
@@ -104,17 +104,17 @@ def _write_statement(
     for column, kind in zip(header, types, strict=True):
         columns.setdefault(column.lower(), (column, kind))  # a name twice would be refused
     lines = [
-        f"{quoted(column)} {_SQL_TYPES.get(kind, kind.upper())}".rstrip()
+        f"{quote(column)} {_SQL_TYPES.get(kind, kind.upper())}".rstrip()
         for column, kind in columns.values()
     ]
     if primary_key:
-        lines.append(f"PRIMARY KEY ({', '.join(map(quoted, primary_key))})")
+        lines.append(f"PRIMARY KEY ({', '.join(map(quote, primary_key))})")
     lines += [
-        f"FOREIGN KEY ({quoted(column)}) REFERENCES {quoted(table)} ({quoted(to)})"
+        f"FOREIGN KEY ({quote(column)}) REFERENCES {quote(table)} ({quote(to)})"
         for column, table, to in foreign_keys
     ]
     inner = ",\n".join(f"  {line}" for line in lines)
-    return f"CREATE TABLE {quoted(name)} (\n{inner}\n)"
+    return f"CREATE TABLE {quote(name)} (\n{inner}\n)"
 
 
 Descriptions = Mapping[str, Mapping[str, str]]

@@ -72,7 +72,7 @@ def is_duckdb(path: Path) -> bool:
 def open_database(path: Path) -> Iterator[Any]:
     """Open a database file for reading; no file is left beside it."""
     if not is_duckdb(path):
-        from target_bench.sql.databases import opened as open_sqlite
+        from target_bench.sql.databases import open_sqlite
 
         with open_sqlite(path) as sqlite:
             yield sqlite
@@ -111,7 +111,7 @@ def read_view_names(path: Path) -> list[str]:
 
 
 def _read_duckdb_tables(database: Any) -> Iterator["Declared"]:
-    from target_bench.sql.databases import quoted
+    from target_bench.sql.databases import quote
 
     declared = database.execute(
         "SELECT schema_name, table_name, sql FROM duckdb_tables() "
@@ -119,7 +119,7 @@ def _read_duckdb_tables(database: Any) -> Iterator["Declared"]:
         "ORDER BY schema_name, table_name"
     ).fetchall()
     for schema, name, statement in declared:
-        source = f"{quoted(schema)}.{quoted(name)}"
+        source = f"{quote(schema)}.{quote(name)}"
         cursor = database.execute(f"SELECT * FROM {source} LIMIT 0")  # noqa: S608 (quoted)
         columns = [(column[0], str(column[1])) for column in cursor.description]
         constraints = database.execute(

@@ -11,7 +11,7 @@ from target_bench.core.run_config import SchemaScope
 from target_bench.core.schema import Corpus, Generation, Message, Query, Table, TableId
 from target_bench.data.table_text import cell_text
 from target_bench.models.prompts.prompting import Prompter
-from target_bench.sql.databases import EngineName, database, quoted
+from target_bench.sql.databases import EngineName, database, quote
 from target_bench.sql.duckdb_copy import duckdb_copy
 
 if TYPE_CHECKING:
@@ -155,10 +155,10 @@ def create_statement(table: Table) -> str:
         return str(own)
     types = table.context.get("column_types") or [""] * len(table.header)
     named = zip(table.header, types, strict=True)
-    columns = [f"  {quoted(name)} {kind}".rstrip() for name, kind in named]
+    columns = [f"  {quote(name)} {kind}".rstrip() for name, kind in named]
     primary = table.context.get("primary_key") or []
     if primary:
-        columns.append(f"  PRIMARY KEY ({', '.join(quoted(str(name)) for name in primary)})")
+        columns.append(f"  PRIMARY KEY ({', '.join(quote(str(name)) for name in primary)})")
     for column, target in table.context.get("foreign_keys") or []:
-        columns.append(f"  FOREIGN KEY ({quoted(str(column))}) REFERENCES {target}")
-    return f"CREATE TABLE {quoted(table.id.table_id)} (\n" + ",\n".join(columns) + "\n)"
+        columns.append(f"  FOREIGN KEY ({quote(str(column))}) REFERENCES {target}")
+    return f"CREATE TABLE {quote(table.id.table_id)} (\n" + ",\n".join(columns) + "\n)"
