@@ -38,26 +38,25 @@ class BERTScore(MeanOverAnswers):
     """
 
     def __init__(self, model: str, reading: str = "") -> None:
-        name, layer = _checked(model)
-        self._scorer = _loaded(name, layer)
+        name, layer = _parse_model(model)
+        self._scorer = _load_scorer(name, layer)
         packages = "|".join(f"{name}=={version(name)}" for name in ("bert-score", "transformers"))
-        which = f"model:{_named(name)}|layer:{layer or 'default'}"
+        which = f"model:{_identify(name)}|layer:{layer or 'default'}"
         description = f"F measure, best reference|{which}|idf:no|rescaled:no|{packages}"
         super().__init__(SPEC, description, self._score_answers, reading)
 
     def _score_answers(self, examples: JudgedAnswers) -> Floats:
-        rows, texts, references = [], [], []
-        for row, (text, accepted) in enumerate(
-            zip(examples.readable, examples.references, strict=True)
-        ):
-            for reference in accepted:
-                if text and text.strip() and reference.strip():
-                    rows.append(row)
-                    texts.append(text)
-                    references.append(reference)
+        queries = enumerate(zip(examples.readable, examples.references, strict=True))
+        pairs = [
+            (row, text, reference)
+            for row, (text, accepted) in queries
+            for reference in accepted
+            if text and text.strip() and reference.strip()
+        ]
         best = np.zeros(len(examples.texts))
-        if rows:
-            np.maximum.at(best, rows, _f_measures(self._scorer, texts, references))
+        if pairs:
+            rows, texts, references = map(list, zip(*pairs, strict=True))
+            np.maximum.at(best, rows, _compute_f(self._scorer, texts, references))
         return best
 
 
@@ -72,19 +71,19 @@ class Rescaled:
     """
 
     def __init__(self, model: str) -> None:
-        name, layer = _checked(model)
+        name, layer = _parse_model(model)
         import bert_score
 
         folder = Path(bert_score.__file__).parent / "rescale_baseline" / "en"
         baseline = folder / f"{Path(name).name if Path(name).is_dir() else name}.tsv"
         if not baseline.is_file():
-            known = ", ".join(sorted(path.stem for path in folder.glob("*.tsv")))
+            names = ", ".join(sorted(path.stem for path in folder.glob("*.tsv")))
             raise ConfigError(
                 f"model={model}: bert-score has no baseline of it, by which scores are "
-                f"rescaled. Name one of {known}, or a folder of that name"
+                f"rescaled. Name one of {names}, or a folder of that name"
             )
-        self.named = f"model:{_named(name)}|layer:{layer or 'default'}|baseline:{baseline.stem}"
-        self._scorer = _loaded(
+        self.named = f"model:{_identify(name)}|layer:{layer or 'default'}|baseline:{baseline.stem}"
+        self._scorer = _load_scorer(
             name, layer, lang="en", rescale_with_baseline=True, baseline_path=str(baseline)
         )
         with warnings.catch_warnings():
@@ -93,10 +92,10 @@ class Rescaled:
 
     def scores(self, texts: list[str], references: list[str]) -> Floats:
         """Return (n,) the score of each text with its reference."""
-        return np.clip(_f_measures(self._scorer, texts, references), 0.0, 1.0)
+        return np.clip(_compute_f(self._scorer, texts, references), 0.0, 1.0)
 
 
-def _checked(model: str) -> tuple[str, int | None]:
+def _parse_model(model: str) -> tuple[str, int | None]:
     """Return name and layer of a model."""
     if importlib.util.find_spec("bert_score") is None:
         raise MissingExtraError("bert-score", "bertscore", "the metric bertscore")
@@ -106,13 +105,13 @@ def _checked(model: str) -> tuple[str, int | None]:
     return name, int(layer) if layer else None
 
 
-def _f_measures(scorer: Any, texts: list[str], references: list[str]) -> Floats:
+def _compute_f(scorer: Any, texts: list[str], references: list[str]) -> Floats:
     _, _, f_measures = scorer.score(texts, references)
     f_scores: Floats = f_measures.numpy().astype(np.float64)
     return f_scores
 
 
-def _loaded(model: str, layer: int | None, **settings: Any) -> Any:
+def _load_scorer(model: str, layer: int | None, **settings: Any) -> Any:
     from bert_score import BERTScorer
 
     try:
@@ -127,7 +126,7 @@ def _loaded(model: str, layer: int | None, **settings: Any) -> Any:
 DEFINITIONS = by_name(MetricDefinition(SPEC, BERTScore))
 
 
-def _named(model: str) -> str:
+def _identify(model: str) -> str:
     """Return the name of a model on the hub, or a hash of what is in a folder."""
     folder = Path(model)
     if not folder.is_dir():

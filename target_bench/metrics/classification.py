@@ -38,17 +38,20 @@ class JudgedLabels:
 
 def confusion(examples: JudgedLabels) -> NDArray[np.int64]:
     """Return (3, 4) counts: gold True, False, Not Enough Information by predicted ones and none."""
-    counts: NDArray[np.int64] = _cells(examples).sum(axis=0).astype(np.int64)
-    return counts.reshape(len(LABELS), len(LABELS) + 1)
+    return _as_table(_mark_cells(examples).sum(axis=0)).astype(np.int64)
 
 
-def _cells(examples: JudgedLabels) -> Floats:
+def _mark_cells(examples: JudgedLabels) -> Floats:
     """Return (n, 12) one-hot rows of the confusion table, gold label first."""
-    rows = np.array([LABELS.index(label) for label in examples.gold], dtype=np.intp)
-    columns = np.array([(*LABELS, None).index(p) for p in examples.predicted], dtype=np.intp)
-    cells = np.zeros((len(rows), len(LABELS), len(LABELS) + 1))
-    cells[np.arange(len(rows)), rows, columns] = 1
-    return cells.reshape(len(rows), -1)
+    cells = np.zeros((len(examples.gold), len(LABELS), len(LABELS) + 1))
+    for i, (gold, predicted) in enumerate(zip(examples.gold, examples.predicted, strict=True)):
+        cells[i, LABELS.index(gold), (*LABELS, None).index(predicted)] = 1
+    return cells.reshape(len(cells), -1)
+
+
+def _as_table(totals: Floats) -> Floats:
+    """Return (..., 3, 4) counts from (..., 12) cells."""
+    return totals.reshape(*totals.shape[:-1], len(LABELS), len(LABELS) + 1)
 
 
 Average = Literal["", "weighted", "macro"]
@@ -58,12 +61,8 @@ _SCORES = {"precision": "P", "recall": "R", "f1": "F1"}
 class LabelMetric(Metric[JudgedLabels]):
     """A function of the confusion counts: accuracy, or an average of a score of each label.
 
-    Args:
-        spec: the declaration.
-        score: ``precision``, ``recall`` or ``f1``; empty for accuracy.
-        average: ``weighted`` by how often each label is the right one, or ``macro``: over the
-            labels of the gold, each alike.
-        mode: how the labels were read.
+    The score is ``precision``, ``recall`` or ``f1``, empty for accuracy; the average ``weighted``
+    by how often each label is the right one, or ``macro``: over the labels of the gold, each alike.
     """
 
     def __init__(
@@ -81,17 +80,17 @@ class LabelMetric(Metric[JudgedLabels]):
 
     def statistics(self, examples: JudgedLabels) -> Floats:
         """Return (n, 12): the cell of each query in the confusion table."""
-        return _cells(examples)
+        return _mark_cells(examples)
 
     def value(self, totals: Floats) -> Floats:
         """Return the metric of summed cells; NaN of none."""
-        counts = _table(totals)
+        counts = _as_table(totals)
         return np.where(counts.any(axis=(-2, -1)), self._measure(counts, counts), np.nan)
 
     def _measure(self, counts: Floats, among: Floats) -> Floats:
         """Return (...) values of (..., 3, 4) counts, a macro average over the labels of others."""
         if not self._score:
-            return _accuracy(counts)
+            return _compute_accuracy(counts)
         scores, support = _score_labels(counts, self._score), counts.sum(axis=-1)
         # scikit-learn's macro average is over the labels of the predictions too, so that one "Not
         # Enough Information" among 10,000 answers to true and false statements takes a third off
@@ -104,7 +103,7 @@ class LabelMetric(Metric[JudgedLabels]):
 
     def weights(self, statistics: Floats) -> Floats:
         """Return 1 for each query, or 1 / how often its gold label occurs."""
-        gold = _table(statistics).sum(axis=-1)
+        gold = _as_table(statistics).sum(axis=-1)
         by_label = ratio(1.0, gold.sum(axis=0)) if self._average == "macro" else 1.0
         weights: Floats = (gold * by_label).sum(axis=-1)
         return weights
@@ -113,19 +112,14 @@ class LabelMetric(Metric[JudgedLabels]):
         """Return the values without each row, a macro average over the labels of all of them."""
         if self._average != "macro":
             return self.value(total - rows)
-        return self._measure(_table(total - rows), _table(total))
+        return self._measure(_as_table(total - rows), _as_table(total))
 
     def per_query(self, statistics: Floats) -> Floats:
         """Return whether each answer is right: of one answer alone nothing else means anything."""
-        return _accuracy(_table(statistics))
+        return _compute_accuracy(_as_table(statistics))
 
 
-def _table(totals: Floats) -> Floats:
-    """Return (..., 3, 4) counts from (..., 12) cells."""
-    return totals.reshape(*totals.shape[:-1], len(LABELS), len(LABELS) + 1)
-
-
-def _accuracy(counts: Floats) -> Floats:
+def _compute_accuracy(counts: Floats) -> Floats:
     right = np.trace(counts[..., : len(LABELS)], axis1=-2, axis2=-1)
     return ratio(right, counts.sum(axis=(-2, -1)))
 
@@ -141,15 +135,10 @@ def _score_labels(counts: Floats, score: str) -> Floats:
 
 
 def _define(
-    name: str,
-    label: str,
-    description: str,
-    score: str = "",
-    average: Average = "",
-    **more: Any,
+    name: str, label: str, description: str, score: str = "", average: Average = "", **fields: Any
 ) -> MetricDefinition:
     source = "scikit-learn's accuracy_score and precision_recall_fscore_support"
-    spec = MetricSpec(name, label, description, source, "labels", needs=("labels",), **more)
+    spec = MetricSpec(name, label, description, source, "labels", needs=("labels",), **fields)
 
     def make(mode: LabelMode = "strict") -> LabelMetric:
         return LabelMetric(spec, score, average, mode)

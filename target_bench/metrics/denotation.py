@@ -79,12 +79,9 @@ def normal_form(text: str) -> str:
     return re.sub(r"\s+", " ", text.removesuffix(".")).lower().strip()
 
 
-# The evaluator finds what it strips by regular expressions from the left, which takes the square of
-# the length of a text. The same is stripped here from the right.
-
-
 def _strip_citations(text: str) -> str:
     """Remove ``[1]``, ``[note]`` and marks at the end; a text in brackets alone stays."""
+    # from the right: the evaluator's expressions from the left take the square of the length
     end = len(text)
     while end:
         if text[end - 1] in _FOOTNOTE_MARKS:
@@ -113,25 +110,17 @@ def _strip_details(text: str) -> str:
 
 
 def value(text: str, canonical: str = "") -> Value:
-    """Return the value of a text.
-
-    Args:
-        text: the text.
-        canonical: the number or date it stands for, where that is known; default: the text.
-    """
-    meant = canonical or text
-    number = _number(meant)
-    if number is None:
-        date = _date(meant)
-        if date is None:
-            return Value(normal_form(text))
-        if date[1:] != (-1, -1):
-            return Value(normal_form(text), date)
-        number = date[0]
-    return Value(normal_form(text) if text else str(number), number)
+    """Return the value of a text; ``canonical`` is the number or date it stands for, if any."""
+    meaning: Number | Date | None = _read_number(canonical or text)
+    if meaning is None:
+        meaning = _read_date(canonical or text)
+        if meaning is not None and meaning[1:] == (-1, -1):  # a year alone is a number
+            meaning = meaning[0]
+    is_number = isinstance(meaning, int | float)
+    return Value(str(meaning) if is_number and not text else normal_form(text), meaning)
 
 
-def _number(text: str) -> Number | None:
+def _read_number(text: str) -> Number | None:
     if "_" in text:  # Python's own notation, which the evaluator's Python 2 did not have
         return None
     try:
@@ -146,15 +135,16 @@ def _number(text: str) -> Number | None:
     return int(number) if abs(number - round(number)) < _CLOSE else number
 
 
-def _date(text: str) -> Date | None:
+def _read_date(text: str) -> Date | None:
     """Return the date that ``1990-12-01`` or ``xx-12-xx`` is."""
-    parts = text.lower().split("-")
-    if len(parts) != 3 or "_" in text:
+    fields = text.lower().split("-")
+    if len(fields) != 3 or "_" in text:
         return None
     unknown = (("xx", "xxxx"), ("xx",), ("xx",))
     try:
         year, month, day = (
-            -1 if part in names else int(part) for part, names in zip(parts, unknown, strict=True)
+            -1 if field in names else int(field)
+            for field, names in zip(fields, unknown, strict=True)
         )
     except ValueError:
         return None
@@ -179,9 +169,7 @@ def values_of(answer: str) -> list[Value]:
 class DenotationAccuracy(RatioMetric[JudgedValues]):
     """The share of answers with the values of the reference.
 
-    Args:
-        tagged: of which queries it is known what the values stand for as numbers and dates:
-            ``yes`` for all, ``no`` for none.
+    ``tagged`` says of which queries it is known what values stand for as numbers and dates.
     """
 
     spec = MetricSpec(
@@ -207,13 +195,11 @@ class DenotationAccuracy(RatioMetric[JudgedValues]):
 
     def statistics(self, examples: JudgedValues) -> Floats:
         """Return (n, 2): whether each answer is right, and 1."""
-        pairs = zip(examples.readable, examples.values, strict=True)
-        right = [text is not None and is_right(values_of(text), _values(v)) for text, v in pairs]
+        right = []
+        for text, reference in zip(examples.readable, examples.values, strict=True):
+            expected = [value(name, canonical) for name, canonical in reference]
+            right.append(text is not None and is_right(values_of(text), expected))
         return np.column_stack([np.array(right, dtype=np.float64), np.ones(len(right))])
-
-
-def _values(reference: Sequence[tuple[str, str]]) -> list[Value]:
-    return [value(text, canonical) for text, canonical in reference]
 
 
 DEFINITIONS = by_name(MetricDefinition(DenotationAccuracy.spec, DenotationAccuracy))

@@ -24,10 +24,8 @@ from target_bench.core.reasoning import without_reasoning
 from target_bench.core.schema import LabelMode
 from target_bench.metrics.classification import FALSE, NOT_ENOUGH, TRUE
 
-_LONGEST = 10_000
-"""Characters of an answer that are read: of a longer one the first and the last half of them."""
-_LONGEST_SENTENCE = 500
-"""Characters of a sentence that may be plain; the time of its patterns grows with their square."""
+_LONGEST = 10_000  # characters that are read: of a longer answer the first and the last half
+_LONGEST_SENTENCE = 500  # the time of its patterns grows with their square
 
 
 def parse_label(text: str, mode: LabelMode = "strict") -> str | None:
@@ -54,8 +52,14 @@ def parse_label(text: str, mode: LabelMode = "strict") -> str | None:
     text = _normalise(text)
     if label := _read_verdict_alone(text):
         return label
-    for marked in (_find_final_answers(text), _find_marked_answers(text)):
-        labels = [_read_verdict_alone(answer) or _read_sentences(answer) for answer in marked]
+    marked = list(_find_behind_marks(text))
+    final = [
+        *_BOXED.findall(text),
+        *_TAGGED.findall(text),
+        *(text for is_final, text in marked if is_final),
+    ]
+    for answers in (final, [answer for _, answer in marked]):
+        labels = [_read_verdict_alone(answer) or _read_sentences(answer) for answer in answers]
         if labels:
             return None if None in labels else _agree(labels)
     return _read_sentences(text)
@@ -133,16 +137,6 @@ _MARK = re.compile(
     r"|output|response|overall)(?: (?:for|of|to|on) (?:this|the|that) (?:statement|claim))?"
     r"(?: \([^()]{1,60}\))?\s*(?:is\s*)?(?::|=>|->|→|=|\s[-–—]\s)\s*"
 )
-
-
-def _find_final_answers(text: str) -> list[str]:
-    r"""Return what is in ``\boxed{}`` and ``<answer>``, and behind "Final answer:"."""
-    boxed = [*_BOXED.findall(text), *_TAGGED.findall(text)]
-    return boxed + [answer for is_final, answer in _find_behind_marks(text) if is_final]
-
-
-def _find_marked_answers(text: str) -> list[str]:
-    return [answer for _, answer in _find_behind_marks(text)]
 
 
 def _find_behind_marks(text: str) -> Iterator[tuple[bool, str]]:
@@ -235,8 +229,8 @@ def _compile_statement(term: str) -> re.Pattern[str]:
     return re.compile(rf"{_SUBJECT}{_COPULA}{_PREDICATE}(?P<term>{term})(?: {_CLAIM})?{_END}")
 
 
+# nothing in the table makes it false
 _NOTHING = re.compile(r"\b(?:nothing|none|neither|never|no|not)\b|n't\b")
-"""What makes no claim false: "nothing in the table makes it false"."""
 
 
 def _compile_judgement(term: str) -> re.Pattern[str]:
@@ -300,10 +294,8 @@ _UNSAID = re.compile(
     r"|\bopposite\b|\b(?:first|second|other|last) part\b"
 )
 """With _FAULT, what a verdict of "yes" or "true" does not go with: "Yes, there is an error"."""
-_FIELD_END = re.compile(r"\s*:\s*(?:yes|no)\W*")
-"""What follows a verdict that is a field: "false: no"."""
-_PRONOUN = re.compile(rf"(?:it|this|that){_COPULA}\b")
-"""How a sentence begins that may be about a part of the statement."""
+_FIELD_END = re.compile(r"\s*:\s*(?:yes|no)\W*")  # "false: no"
+_PRONOUN = re.compile(rf"(?:it|this|that){_COPULA}\b")  # may be about a part of the statement
 _HEDGED = re.compile(rf"\?$|^(?:yes|no)\b|{_TURN.pattern}")
 _ALTERNATIVE = re.compile(r"or\b")
 _CONCLUSION = re.compile(

@@ -1,7 +1,7 @@
 """Metrics of rankings: each a function of judged rankings and a cutoff.
 
-It returns the value of every query, or numerators and denominators of a ratio of two sums. Where a
-gold table stands decides every value. A query that failed or got nothing has the value 0, and is
+It returns the value of every query, or numerators and denominators of a ratio of two sums. The rank
+of each gold table decides every value. A query that failed or got nothing has the value 0, and is
 left out of ``set_size``. Definitions are in ``docs/metrics.md``.
 """
 
@@ -31,21 +31,20 @@ VERSION = "retrieval:2"
 """The version of these metrics, for identities of runs: raise it if values can change."""
 
 GRADES = "grades"
-"""The entry of a query's metadata with the grade of each gold table, in their order, above 0.
+"""The entry of a query's metadata with the grade of each gold table, in their order, above 0."""
 
-The grade is the table's gain in nDCG; without this entry all gold tables have the gain 1.
-"""
+Ranks = NDArray[np.int32]
 
 
 def read_grades(query: Query) -> dict[TableId, float]:
-    """Return how relevant each gold table of a query is."""
+    """Return how relevant each gold table of a query is: its gain in nDCG, 1 without grades."""
     grades = query.metadata.get(GRADES)
     if grades is None:
         return dict.fromkeys(query.gold, 1.0)
-    numbers = isinstance(grades, list | tuple) and all(
+    are_numbers = isinstance(grades, list | tuple) and all(
         isinstance(grade, int | float) and 0 < grade < np.inf for grade in grades
     )
-    if not numbers or len(grades) != len(query.gold):
+    if not are_numbers or len(grades) != len(query.gold):
         raise DataError(
             f"query {query.id!r:.60}: grades should be {len(query.gold)} numbers above 0, one a "
             f"gold table, but is {grades!r:.80}"
@@ -69,13 +68,13 @@ class JudgedRankings:
             none; None where the tables are in no databases.
     """
 
-    matched: NDArray[np.int32]
-    matched_or_copy: NDArray[np.int32]
-    gold: NDArray[np.int32]
-    returned: NDArray[np.int32]
+    matched: Ranks
+    matched_or_copy: Ranks
+    gold: Ranks
+    returned: Ranks
     depth: int
     gains: tuple[Floats, Floats] | None = None
-    database_ranks: NDArray[np.int32] | None = None
+    database_ranks: Ranks | None = None
 
     def hits(self, k: int) -> Floats:
         """Count the gold tables among the first k of each query."""
@@ -109,11 +108,10 @@ def judge(
             is its gain in nDCG. Default: all are equally relevant.
     """
     golds, cut = [set(tables) for tables in gold], [ranking[:depth] for ranking in rankings]
-    matched = _match(cut, golds)
-    matched_or_copy = matched
+    matched = matched_or_copy = _match(cut, golds)
     if copies:
-        groups = [[copies.get(table, table) for table in ranking] for ranking in cut]
-        matched_or_copy = _match(groups, [[copies.get(t, t) for t in tables] for tables in golds])
+        groups, gold_groups = ([[copies.get(t, t) for t in row] for row in s] for s in (cut, golds))
+        matched_or_copy = _match(groups, gold_groups)
     return JudgedRankings(
         matched,
         matched_or_copy,
@@ -124,9 +122,7 @@ def judge(
     )
 
 
-def _match(
-    rankings: Sequence[Sequence[Hashable]], golds: Sequence[Iterable[Hashable]]
-) -> NDArray[np.int32]:
+def _match(rankings: Sequence[Sequence[Hashable]], golds: Sequence[Iterable[Hashable]]) -> Ranks:
     """Return (n, width) how many gold tables each rank is the first to meet."""
     matched = np.zeros((len(golds), max(map(len, rankings), default=0)), dtype=np.int32)
     for row, ranking, tables in zip(matched, rankings, golds, strict=True):
@@ -140,10 +136,9 @@ def _match(
 def _find_gains(
     rankings: Sequence[Sequence[Hashable]],
     grades: Sequence[Mapping[Any, float]],
-    matched: NDArray[np.int32],
+    matched: Ranks,
     depth: int,
 ) -> tuple[Floats, Floats]:
-    """Return (n, width) the grade of the table at each rank, and (n, depth) the highest grades."""
     gains, highest = np.zeros(matched.shape), np.zeros((len(grades), depth))
     for i, (ranking, graded) in enumerate(zip(rankings, grades, strict=True)):
         for rank in map(int, np.flatnonzero(matched[i])):
@@ -153,7 +148,7 @@ def _find_gains(
     return gains, highest
 
 
-def rank_databases(rankings: Sequence[Sequence[str]], gold: Sequence[str]) -> NDArray[np.int32]:
+def rank_databases(rankings: Sequence[Sequence[str]], gold: Sequence[str]) -> Ranks:
     """Return (n,) the rank of the first table of the gold database; 0 where there is none."""
     pairs = zip(rankings, gold, strict=True)
     ranks = [list(ranking).index(db) + 1 if db in ranking else 0 for ranking, db in pairs]
@@ -166,24 +161,14 @@ Measure = Callable[[JudgedRankings, int], Floats | tuple[Floats, Floats]]
 
 @dataclass(frozen=True)
 class RetrievalMetric(RatioMetric[JudgedRankings]):
-    """A metric of rankings; prints as users write it, and ``parse`` reads it back.
-
-    Args:
-        spec: its declaration.
-        measure: what it computes.
-        pooled: whether it is one ratio of sums; else a mean over the queries that have a value.
-        k: the cutoff, or None for a metric over the whole ranking.
-        depth: how long the rankings may be, for a metric over the whole of them; it changes the
-            value, so it is part of the signature.
-        graded: whether gold tables have grades, which are the gains of nDCG.
-    """
+    """A metric of rankings; prints as users write it, and ``parse`` reads it back."""
 
     spec: MetricSpec
     measure: Measure
-    pooled: bool
-    k: int | None = None
-    depth: int | None = None
-    graded: bool = False
+    pooled: bool  # whether it is a ratio of sums; else a mean over the queries that have a value
+    k: int | None = None  # None for a metric over the whole ranking
+    depth: int | None = None  # how long rankings may be, for a metric over the whole of them
+    graded: bool = False  # whether gold tables have grades, which are the gains of nDCG
 
     @property
     def empty(self) -> float:  # type: ignore[override]  # it depends on the metric
@@ -237,13 +222,13 @@ def parse(name: str) -> RetrievalMetric:
     match = re.fullmatch(r"([^@]+)(?:@(\d+))?", name.strip().lower())
     definition = DEFINITIONS.get(match[1]) if match else None
     if match is None or definition is None:
-        known = ", ".join(d.spec.name + "@k" * d.spec.at_k for d in DEFINITIONS.values())
-        raise ConfigError(f"unknown metric {name!r}. Known: {known}.")
+        names = ", ".join(d.spec.name + "@k" * d.spec.at_k for d in DEFINITIONS.values())
+        raise ConfigError(f"unknown metric {name!r}. Known: {names}.")
     k = int(match[2] or 0) or None
     if definition.spec.at_k != bool(k):
         raise ConfigError(f"metric {name!r}: write it as {definition.spec.at(10)}")
-    made: RetrievalMetric = definition.make(k)  # type: ignore[assignment]  # all of this module are
-    return made
+    metric: RetrievalMetric = definition.make(k)  # type: ignore[assignment]  # all of this module
+    return metric
 
 
 def metrics_at(
@@ -269,13 +254,7 @@ def _metric(
         definition = (measure.__doc__ or "").removesuffix(".")
         definition = definition[:1].lower() + definition[1:]
         spec = MetricSpec(name, label, definition, source, RANKINGS, at_k, **fields)
-
-        def make(
-            k: int | None = None, depth: int | None = None, graded: bool = False
-        ) -> RetrievalMetric:
-            return RetrievalMetric(spec, measure, pooled, k, depth, graded)
-
-        DEFINITIONS[name] = MetricDefinition(spec, make)
+        DEFINITIONS[name] = MetricDefinition(spec, partial(RetrievalMetric, spec, measure, pooled))
         return measure
 
     return declare
@@ -355,11 +334,7 @@ def _average_precision(judged: JudgedRankings, _k: int) -> Floats:
     return ratio((precision * judged.matched).sum(axis=1), judged.gold)
 
 
-_of_databases = partial(_metric, needs=(OF_DATABASES,))
-_of_sets = partial(_metric, at_k=False, needs=(OF_SETS,))
-
-
-@_of_databases("recall[db]", "DB", "TARGET's rule for databases", rank=2)
+@_metric("recall[db]", "DB", "TARGET's rule for databases", rank=2, needs=(OF_DATABASES,))
 def _recall_of_database(judged: JudgedRankings, k: int) -> Floats:
     """Share of queries with a table of the gold database among the first k (TARGET's rule)."""
     ranks = judged.database_ranks
@@ -368,38 +343,37 @@ def _recall_of_database(judged: JudgedRankings, k: int) -> Floats:
     return _floats((ranks > 0) & (ranks <= k))
 
 
-@_of_sets("set_precision", "set P", "trec_eval's set_P")
+_set_metric = partial(_metric, at_k=False, needs=(OF_SETS,))
+
+
+@_set_metric("set_precision", "set P", "trec_eval's set_P")
 def _set_precision(judged: JudgedRankings, k: int) -> Floats:
     """Mean of gold tables returned / tables returned, 0 for no table."""
     return ratio(judged.hits(k), judged.size(k))
 
 
-@_of_sets("set_recall", "set R", "trec_eval's set_recall")
+@_set_metric("set_recall", "set R", "trec_eval's set_recall")
 def _set_recall(judged: JudgedRankings, k: int) -> Floats:
     """Mean of gold tables returned / gold tables."""
     return _recall(judged, k)
 
 
-@_of_sets("set_f1", "set F1", "trec_eval's set_F")
+@_set_metric("set_f1", "set F1", "trec_eval's set_F")
 def _set_f1(judged: JudgedRankings, k: int) -> Floats:
     """Mean of 2 * gold tables returned / (tables returned + gold tables)."""
     return ratio(2 * judged.hits(k), judged.size(k) + judged.gold)
 
 
-@_of_sets("complete_recall", "complete R", "perfect recall of papers on sets of tables")
+@_set_metric("complete_recall", "complete R", "perfect recall of papers on sets of tables")
 def _complete_recall(judged: JudgedRankings, k: int) -> Floats:
     """Share of queries whose gold tables are all returned."""
     return _full_recall(judged, k)
 
 
-@_of_sets(
-    "set_size",
-    "set size",
-    "target-bench",
-    scale="unbounded",
-    higher_is_better=False,
-    digits=1,
-)
+_UNBOUNDED: dict[str, Any] = {"scale": "unbounded", "higher_is_better": False, "digits": 1}
+
+
+@_set_metric("set_size", "set size", "target-bench", **_UNBOUNDED)
 def _set_size(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
     """Mean number of tables returned, over queries with any."""
     # less is better, so a query that failed or got nothing would else count as the best one

@@ -4,15 +4,14 @@ The declaration of a metric of this package is found by its name. Of any other m
 beside the score (``Score.spec``), so that a run is shown right where the plug-in is not installed.
 
 A task declares its main metric (``Task.main``), whatever the scores are: it is recorded first, and
-of metrics of rankings the largest cutoff counts, or the
-smallest where that takes in every table. Metrics about answers come before those about
-rankings, the others each by its ``rank``. Of answers to questions, the main one depends on the
-references: BLEU counts sequences of up to four words, so it says nothing about answers of one or
-two. Where the median reference has at most ``MOST_WORDS`` words, exact match is the main metric,
-else BLEU.
+of metrics of rankings the largest cutoff counts, or the smallest where that takes in every table.
+Metrics about answers come before those about rankings, the others each by its ``rank``. Of answers
+to questions, the main one depends on the references: BLEU counts sequences of up to four words, so
+it says nothing about answers of one or two. Where the median reference has at most ``MOST_WORDS``
+words, exact match is the main metric, else BLEU.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from math import inf, isnan, nan
 from statistics import median
@@ -35,8 +34,7 @@ from target_bench.core.text_tables import counted
 
 _EQUAL = 1e-9  # scores that are as close are equal: sums in another order differ by less
 
-MOST_WORDS = 4
-"""Words of a reference that is short: it holds one sequence of four words at most."""
+MOST_WORDS = 4  # of a short reference: it holds one sequence of four words at most
 
 ALIASES = {
     "table_precision": ("precision", "set_precision"),
@@ -51,10 +49,7 @@ Scores = Iterable[str] | Mapping[str, Any]
 
 
 def definition(signature: str) -> str:
-    """Return the part of a score's signature that says what it measures.
-
-    The interval and the versions of packages are left out.
-    """
+    """Return what a score's signature says of the metric, without interval and packages."""
     return without_packages(signature.partition("|interval:")[0])
 
 
@@ -81,9 +76,9 @@ def spec_of(name: str, score: Any = None) -> MetricSpec:
     installed plug-in; a metric that none of them knows is taken for a share of which higher is
     better.
     """
-    known = _built_in(name)
-    if known is not None:
-        return known
+    built_in = _built_in(name)
+    if built_in is not None:
+        return built_in
     stored = score.get("spec") if isinstance(score, Mapping) else getattr(score, "spec", None)
     if isinstance(stored, MetricSpec):
         return stored
@@ -198,7 +193,7 @@ def _installed(name: str) -> MetricSpec | None:
 
 def in_order(scores: Mapping[str, Score], main: str) -> dict[str, Score]:
     """Put the main metric of a task first, as scores of answers are recorded."""
-    first = [name for name in scores if _parts(name)[0] == main]
+    first = [name for name in scores if _split_cutoff(name)[0] == main]
     return {name: scores[name] for name in dict.fromkeys([*first, *scores])}
 
 
@@ -226,7 +221,7 @@ def answer_metrics(scores: Scores, every: bool = False) -> list[str]:
     if not ranked:
         return list(specs)
     main, *others = ranked
-    others.sort(key=_by_rank(specs))
+    others.sort(key=lambda name: _rank(specs[name]))
     if specs[main].references != "short":
         return [main, *others]
     others.sort(key=lambda name: specs[name].references == "long")
@@ -235,10 +230,9 @@ def answer_metrics(scores: Scores, every: bool = False) -> list[str]:
 
 def ranking_metrics(scores: Scores) -> list[str]:
     """List the main metrics about rankings among those of a run, by rank and cutoff."""
-    specs = {
-        n: s for n, s in specs_of(scores).items() if s.scores == RANKINGS and s.rank is not None
-    }
-    return sorted(specs, key=lambda name: (_by_rank(specs)(name), _parts(name)[1]))
+    specs = specs_of(scores)
+    ranked = [n for n, s in specs.items() if s.scores == RANKINGS and s.rank is not None]
+    return sorted(ranked, key=lambda name: (_rank(specs[name]), _split_cutoff(name)[1]))
 
 
 def main_metrics(scores: Scores) -> list[str]:
@@ -249,8 +243,8 @@ def main_metrics(scores: Scores) -> list[str]:
 def headline(scores: Scores, k: int | None = None) -> str:
     """Return the main metric: the first of the main ones, at its largest cutoff."""
     main = main_metrics(scores)
-    family = _parts(main[0])[0]
-    cutoffs = {_parts(name)[1]: name for name in main if _parts(name)[0] == family}
+    family = _split_cutoff(main[0])[0]
+    cutoffs = {_split_cutoff(name)[1]: name for name in main if _split_cutoff(name)[0] == family}
     return cutoffs[k] if k in cutoffs else cutoffs[max(cutoffs)]
 
 
@@ -267,48 +261,45 @@ def leading(
     """
     runs = [scores for group in groups for scores in group]
     main, others = headline(runs[0], k), main_metrics(runs[0])
-    family = [name for name in others if _parts(name)[0] == _parts(main)[0]]
-    family.sort(key=lambda name: _parts(name)[1])
+    family = [name for name in others if _split_cutoff(name)[0] == _split_cutoff(main)[0]]
+    family.sort(key=lambda name: _split_cutoff(name)[1])
 
     def lists_all(name: str) -> bool:
-        return n_tables is not None and _parts(name)[1] >= n_tables
+        return n_tables is not None and _split_cutoff(name)[1] >= n_tables
 
-    def is_known(name: str) -> bool:
+    def is_complete(name: str) -> bool:
         return not any(isnan(_value(scores.get(name))) for scores in runs)
 
     def can_choose(name: str) -> bool:
         return not all(_is_saturated([scores[name] for scores in group], name) for group in groups)
 
-    if len(runs) < 2 or not is_known(main):
+    if len(runs) < 2 or not is_complete(main):
         return main, None
     note = None
     if lists_all(main) and not lists_all(family[0]):
         note = f"{main} takes in all {counted(n_tables or 0, 'table')}; {family[0]} decides"
         main = family[0]
-    if not is_known(main) or can_choose(main):
+    if not is_complete(main) or can_choose(main):
         return main, note
     why = _why_saturated(main, [[scores[main] for scores in group] for group in groups])
     for name in dict.fromkeys([*family, *others]):
-        if name != main and is_known(name) and not lists_all(name) and can_choose(name):
+        if name != main and is_complete(name) and not lists_all(name) and can_choose(name):
             return main, f"{why}; look at {name}"
     return main, why
 
 
 def is_perfect(name: str, score: Any) -> bool:
     """Return whether a score is the best possible one; False where a metric has none."""
-    return abs(_value(score) - _perfect(spec_of(name, score))) <= _EQUAL
+    spec = spec_of(name, score)
+    best = spec.top if spec.higher_is_better else 0.0
+    if spec.higher_is_better and spec.scale == "unbounded" and spec.highest is None:
+        best = inf
+    return abs(_value(score) - best) <= _EQUAL
 
 
 def _value(score: Any) -> float:
     value = score.get("value") if isinstance(score, Mapping) else getattr(score, "value", score)
     return nan if value is None else float(value)
-
-
-def _perfect(spec: MetricSpec) -> float:
-    """Return the best possible value of a metric; infinite where there is none."""
-    if not spec.higher_is_better:
-        return 0.0
-    return inf if spec.scale == "unbounded" and spec.highest is None else spec.top
 
 
 def _is_saturated(scores: Sequence[Any], name: str) -> bool:
@@ -320,7 +311,7 @@ def _is_saturated(scores: Sequence[Any], name: str) -> bool:
 def _why_saturated(name: str, groups: Sequence[Sequence[Any]]) -> str:
     if len(groups) > 1:
         return f"{name} cannot choose between the best runs on any set of queries"
-    (scores,), spec, k = groups, spec_of(name, groups[0][0]), _parts(name)[1]
+    (scores,), spec, k = groups, spec_of(name, groups[0][0]), _split_cutoff(name)[1]
     perfect = [score for score in scores if is_perfect(name, score)]
     alike = perfect or scores
     runs = "both runs" if len(alike) == 2 else f"all {len(alike)} runs"
@@ -349,19 +340,15 @@ def table_metrics(scores: Scores, retrieved: bool = True, every: bool = False) -
 def deciding_metric(scores: Scores) -> str | None:
     """Choose the metric that says of one answer whether it is right; None where none does."""
     specs = specs_of(scores)
-    ranked = sorted((name for name in specs if specs[name].decides), key=_by_rank(specs))
-    return ranked[0] if ranked else None
+    deciding = (name for name in specs if specs[name].decides)
+    return min(deciding, key=lambda name: _rank(specs[name]), default=None)
 
 
-def _by_rank(specs: Mapping[str, MetricSpec]) -> Callable[[str], float]:
-    def rank(name: str) -> float:
-        own = specs[name].rank
-        return inf if own is None else own
-
-    return rank
+def _rank(spec: MetricSpec) -> float:
+    return inf if spec.rank is None else spec.rank
 
 
-def _parts(name: str) -> tuple[str, int]:
+def _split_cutoff(name: str) -> tuple[str, int]:
     """Return name and cutoff, 0 for none; text that is not the name of a metric has none."""
     try:
         family, k = split(name)

@@ -32,7 +32,7 @@ Rule = Literal["bird", "spider"]
 Verdict = Literal[
     "correct",
     "wrong_result",
-    "translation_differs",
+    "translation_differs",  # translated, it gives other rows than in SQLite, by which it is scored
     "syntax_error",
     "unknown_table",
     "unknown_column",
@@ -42,20 +42,14 @@ Verdict = Literal[
     "memory",
     "no_prediction",
     "gold_failed",
-    "not_runnable",
+    "not_runnable",  # no database, or no result of the gold to compare with, so it is not scored
 ]
-"""The outcome of a prediction.
-
-``translation_differs``: translated to the engine that judges it gives other rows than in SQLite, by
-whose rows it is scored.
-``not_runnable``: its database is missing or cannot be read, or the engine that judges has no result
-of the gold that it can be compared with, so it is not scored.
-"""
+"""The outcome of a prediction."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedQuery:
-    """One predicted statement, judged.
+    """A predicted statement, judged.
 
     Attributes:
         verdict: what became of it, by the rule that was asked for.
@@ -99,15 +93,16 @@ def verdict(
         return JudgedQuery("no_prediction")
     ours, theirs = rewritten if rewritten and rule == "spider" else (gold, predicted)
     theirs = (stopped or {}).get(rule, theirs)
-    known = {name: values.get(name, 0.0) for name in ("bird", "spider", "soft_f1")}
-    return JudgedQuery(
-        verdict="correct" if known[rule] else _failure(ours, theirs),
-        **known,
-        time_ratio=_time_ratio(gold, predicted) if known["bird"] else 0.0,
-    )
+    scores = {name: values.get(name, 0.0) for name in ("bird", "spider", "soft_f1")}
+    times = 0.0
+    if scores["bird"]:
+        is_timed = len(gold.seconds) > 1 or len(predicted.seconds) > 1
+        times = time_ratio(gold.seconds, predicted.seconds) if is_timed else nan
+    outcome: Verdict = "correct" if scores[rule] else _name_failure(ours, theirs)
+    return JudgedQuery(outcome, **scores, time_ratio=times)
 
 
-def _failure(gold: Executed, predicted: Executed) -> Verdict:
+def _name_failure(gold: Executed, predicted: Executed) -> Verdict:
     if gold.outcome != "executed":
         return "gold_failed"
     if predicted.outcome == "unusable":  # the database that the prediction itself names
@@ -115,30 +110,15 @@ def _failure(gold: Executed, predicted: Executed) -> Verdict:
     return "wrong_result" if predicted.outcome == "executed" else predicted.outcome
 
 
-def _time_ratio(gold: Executed, predicted: Executed) -> float:
-    if len(gold.seconds) < 2 and len(predicted.seconds) < 2:
-        return nan
-    return time_ratio(gold.seconds, predicted.seconds)
-
-
 @dataclass(frozen=True)
 class JudgedSQL:
-    """Judged predictions; n queries.
-
-    Attributes:
-        queries: the judgement of each.
-    """
+    """Judged predictions; n queries."""
 
     queries: Sequence[JudgedQuery]
 
 
 class MeanOverQueries(RatioMetric[JudgedSQL]):
-    """The mean of a value that each judged query has; queries that were not run are left out.
-
-    Args:
-        spec: the declaration.
-        measure: a judged query -> its value, higher is better.
-    """
+    """The mean of a value that each judged query has; queries that were not run are left out."""
 
     def __init__(self, spec: MetricSpec, measure: Callable[[JudgedQuery], float]) -> None:
         self.spec = spec
@@ -167,55 +147,47 @@ TIMED = "statements that are run several times"
 
 _spec = partial(MetricSpec, scores="SQL", needs=("databases",), tolerance=0.005)
 
+_EX_BIRD = _spec(
+    "ex[bird]",
+    "EX",
+    "share of queries with the gold's set of rows (BIRD, Li et al. 2023)",
+    "Li et al. 2023",
+    rank=10,
+    decides=True,
+)
+_EX_SPIDER = _spec(
+    "ex[spider]",
+    "EX (Spider)",
+    "share of queries with the gold's rows under some order of columns, in order if the "
+    "gold says order by, DISTINCT ignored (Spider test suite, Zhong et al. 2020)",
+    "Zhong et al. 2020",
+    rank=11,
+)
+_SOFT_F1 = _spec(
+    "soft_f1",
+    "soft F1",
+    "mean F1 of values, row by row, as a fraction (BIRD mini-dev)",
+    "BIRD mini-dev",
+    rank=13,
+)
+_R_VES = _spec(
+    "r_ves",
+    "R-VES",
+    "mean of 100 * sqrt(reward of gold time over predicted time), 0-111.8 (BIRD mini-dev)",
+    "BIRD mini-dev",
+    rank=14,
+    scale="percent",
+    highest=100 * sqrt(1.25),
+    needs=("databases", TIMED),
+    deterministic=False,
+    digits=2,
+    tolerance=0.01,
+)
 _METRICS: list[tuple[MetricSpec, Callable[[JudgedQuery], float]]] = [
-    (
-        _spec(
-            "ex[bird]",
-            "EX",
-            "share of queries with the gold's set of rows (BIRD, Li et al. 2023)",
-            "Li et al. 2023",
-            rank=10,
-            decides=True,
-        ),
-        lambda query: query.bird,
-    ),
-    (
-        _spec(
-            "ex[spider]",
-            "EX (Spider)",
-            "share of queries with the gold's rows under some order of columns, in order if the "
-            "gold says order by, DISTINCT ignored (Spider test suite, Zhong et al. 2020)",
-            "Zhong et al. 2020",
-            rank=11,
-        ),
-        lambda query: query.spider,
-    ),
-    (
-        _spec(
-            "soft_f1",
-            "soft F1",
-            "mean F1 of values, row by row, as a fraction (BIRD mini-dev)",
-            "BIRD mini-dev",
-            rank=13,
-        ),
-        lambda query: query.soft_f1,
-    ),
-    (
-        _spec(
-            "r_ves",
-            "R-VES",
-            "mean of 100 * sqrt(reward of gold time over predicted time), 0-111.8 (BIRD mini-dev)",
-            "BIRD mini-dev",
-            rank=14,
-            scale="percent",
-            highest=100 * sqrt(1.25),
-            needs=("databases", TIMED),
-            deterministic=False,
-            digits=2,
-            tolerance=0.01,
-        ),
-        lambda query: 100 * sqrt(reward(query.time_ratio)),
-    ),
+    (_EX_BIRD, lambda query: query.bird),
+    (_EX_SPIDER, lambda query: query.spider),
+    (_SOFT_F1, lambda query: query.soft_f1),
+    (_R_VES, lambda query: 100 * sqrt(reward(query.time_ratio))),
 ]
 
 DEFINITIONS = by_name(
@@ -229,8 +201,7 @@ def sql_metrics(timed: bool = False) -> list[Metric[JudgedSQL]]:
     return [d.make() for d in DEFINITIONS.values() if timed or TIMED not in d.spec.needs]
 
 
-# ------------------------------------------------------------------------------------------------
-# Times: BIRD's R-VES
+# Times: BIRD's R-VES.
 
 _REWARDS = ((2.0, 1.25), (1.0, 1.0), (0.5, 0.75), (0.25, 0.5))
 
@@ -239,12 +210,8 @@ def time_ratio(gold_seconds: Sequence[float], predicted_seconds: Sequence[float]
     """Return the mean of gold time over predicted time; above 1 where the prediction is faster.
 
     As in BIRD's evaluation_ves.py: ratios three standard deviations or more from the mean are left
-    out. That leaves none where all ratios are the same (one run always is), and then the official
-    code divides by zero and counts 0, as is done here; so is a predicted time of 0.
-
-    Args:
-        gold_seconds: one time per run.
-        predicted_seconds: as many.
+    out. That leaves none where all ratios are the same (a single run always is), and then the
+    official code divides by zero and counts 0, as is done here; so is a predicted time of 0.
     """
     if len(gold_seconds) != len(predicted_seconds):
         raise ValueError(
@@ -260,11 +227,7 @@ def time_ratio(gold_seconds: Sequence[float], predicted_seconds: Sequence[float]
 
 
 def reward(ratio: float) -> float:
-    """Return R-VES's reward of a time ratio.
-
-    It is 1.25 from 2 on, 1 from 1, 0.75 from 1/2 and 0.5 from 1/4.
-    Below that it is 0.25, but 0 for a ratio of 0, which is that of a wrong query. NaN stays NaN.
-    """
+    """Return R-VES's reward of a time ratio: .25 to 1.25; 0 for that of a wrong query, 0."""
     if ratio == 0 or isnan(ratio):
         return ratio
     return next((reward for least, reward in _REWARDS if ratio >= least), 0.25)

@@ -4,7 +4,7 @@ Every worker process imports this when it starts, so it does without NumPy.
 """
 
 import marshal
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, repeat
@@ -34,14 +34,7 @@ _FORM = 2  # of marshal: the last one that writes equal values as equal bytes, s
 def compare_results(
     names: Iterable[str], gold: Rows, predicted: Rows, gold_sql: str
 ) -> dict[str, float]:
-    """Compare two results under some rules: the name of each with its value.
-
-    Args:
-        names: ``bird``, ``spider``, ``soft_f1``.
-        gold: what the gold gave.
-        predicted: what the prediction gave.
-        gold_sql: the gold.
-    """
+    """Return the value of each rule of ``bird``, ``spider`` and ``soft_f1`` that is named."""
     ours, theirs = _Result(unify_nans(gold)), _Result(unify_nans(predicted))
     measures: dict[str, Callable[[], float]] = {
         "bird": lambda: same_set(ours, theirs),
@@ -96,40 +89,35 @@ def same_table(gold: Rows, predicted: Rows, ordered: bool) -> bool:
 
 
 def same_rows(here: Rows, there: Rows, repeated: bool = False) -> bool:
-    """Return whether results of two engines have the same rows, floats up to rounding.
+    """Return whether results of two engines have the same rows in any order, floats rounded.
 
-    Args:
-        here: the rows that one engine gave.
-        there: the rows that the other one gave, in any order.
-        repeated: whether it matters how often a row is there.
+    How often a row is there matters where ``repeated`` is true.
     """
-    rows = [
-        sorted(rows if repeated else drop_repeated(rows), key=_get_sort_key)
+    first, second = (
+        sorted(rows if repeated else drop_repeated(rows), key=_make_sort_key)
         for rows in (here, there)
-    ]
-    return len(rows[0]) == len(rows[1]) and all(map(_same_row, *rows))
+    )
+    return len(first) == len(second) and all(
+        len(row) == len(other) and all(map(_is_same_cell, row, other))
+        for row, other in zip(first, second, strict=True)
+    )
 
 
-def _get_sort_key(row: Row) -> tuple[list[tuple[str, object]], list[float], list[float]]:
-    """Return a key by which rows that are the same up to rounding stand at the same place.
-
-    Rounded numbers come before exact ones, so that those of two rows with close numbers do, too.
-    """
-    numbers: list[float] = [cell for cell in row if isinstance(cell, int | float) and cell == cell]
-    others: list[tuple[str, object]] = [
-        ("number", 0)
-        if isinstance(cell, int | float) and cell == cell
-        else (type(cell).__name__, cell if cell is not None and cell == cell else 0)
-        for cell in row
-    ]
+def _make_sort_key(row: Row) -> tuple[list[tuple[str, object]], list[float], list[float]]:
+    """Return a key that brings rows that are the same up to rounding into the same order."""
+    numbers: list[float] = []
+    others: list[tuple[str, object]] = []
+    for cell in row:
+        if isinstance(cell, int | float) and cell == cell:
+            numbers.append(cell)
+            others.append(("number", 0))
+        else:
+            others.append((type(cell).__name__, cell if cell is not None and cell == cell else 0))
+    # rounded numbers come first, so that rows with close numbers are beside each other
     return others, [float(f"{number:.6g}") for number in numbers], numbers
 
 
-def _same_row(here: Row, there: Row) -> bool:
-    return len(here) == len(there) and all(map(_same_cell, here, there))
-
-
-def _same_cell(here: Cell, there: Cell) -> bool:
+def _is_same_cell(here: Cell, there: Cell) -> bool:
     if isinstance(here, int | float) and isinstance(there, int | float):
         return isclose(here, there, rel_tol=_CLOSE) or (here != here and there != there)
     return here == there
@@ -141,10 +129,7 @@ def drop_repeated(rows: Rows) -> list[Row]:
 
 
 def order_matters(gold_sql: str) -> bool:
-    """Return whether Spider's rule heeds the order of rows.
-
-    It does if "order by" is in the gold, with one space.
-    """
+    """Return whether Spider's rule heeds the order of rows: "order by" is in the gold."""
     return "order by" in gold_sql.lower()
 
 
@@ -175,10 +160,7 @@ def _overlap(gold: Row, predicted: Row) -> tuple[float, float, float]:
     if gold == predicted:
         return 1.0, 0.0, 0.0
     if len(gold) * len(predicted) > _FEW_PAIRS:
-        ours, theirs = (
-            _get_codes([(value,) for value in gold]),
-            _get_codes([(v,) for v in predicted]),
-        )
+        ours, theirs = (_encode_rows([(value,) for value in row]) for row in (gold, predicted))
         gold_codes, predicted_codes = set(ours), set(theirs)
         matches = sum(value in gold_codes for value in theirs)
         missed = sum(value not in predicted_codes for value in ours)
@@ -210,15 +192,11 @@ def _find_ambiguous(rows: Rows) -> set[bytes]:
     """Return the encodings of numbers that occur as integer and float, or as 0.0 and -0.0."""
     if float not in set(map(type, chain.from_iterable(rows))):
         return set()
-    cells = chain.from_iterable(rows)
-    floats = set()
-    integers = set()
-    for cell in cells:
+    floats, integers = set(), set()
+    for cell in chain.from_iterable(rows):
         if type(cell) is float:
             floats.add(_encode_cell(cell))
-            if cell == 0 and copysign(1, cell) < 0:
-                integers.add(_encode_cell(cell))
-        elif type(cell) is int:
+        if type(cell) is int or (cell == 0.0 and copysign(1, cell) < 0):
             integers.add(_encode_cell(cell))
     return floats & integers
 
@@ -238,7 +216,11 @@ def _columns_match(gold: Rows, predicted: Rows) -> bool:
     """Return whether some order of columns makes the rows equal as multisets; False if unknown."""
     ours, theirs = (
         _EncodedResult(
-            Counter(map(_encode_column, zip(*_unify_numbers(rows), strict=True))), [0] * len(rows)
+            Counter(
+                tuple(map(marshal.dumps, column, repeat(_FORM)))
+                for column in zip(*_unify_numbers(rows), strict=True)
+            ),
+            [0] * len(rows),
         )
         for rows in (gold, predicted)
     )
@@ -249,16 +231,10 @@ def _columns_match(gold: Rows, predicted: Rows) -> bool:
 
 
 class _EncodedResult(NamedTuple):
-    """One of two results in the search for an order of columns.
+    """One of two results in the search for an order of columns."""
 
-    Attributes:
-        columns: the columns not matched yet, and how often each occurs.
-        classes: the class of each row. Classes are shared by both sides; rows are in one class as
-            long as nothing is known that tells them apart.
-    """
-
-    columns: dict[Column, int]
-    classes: list[int]
+    columns: dict[Column, int]  # those not matched yet, and how often each occurs
+    classes: list[int]  # of each row; those of one class, on both sides, are not told apart yet
 
     def kinds(self) -> dict[Column, tuple[int, int]]:
         """Return the kind of each column: the same for the same values in the same row classes."""
@@ -272,8 +248,8 @@ class _EncodedResult(NamedTuple):
         rows = (zip(kinds.values(), row, strict=True) for row in zip(*kinds, strict=True))
         return zip(self.classes, map(_fingerprint, rows), strict=True)
 
-    def matched(self, columns: Iterable[Column], classes: list[int]) -> "_EncodedResult":
-        """Return the unmatched columns when some columns are matched."""
+    def drop(self, columns: Iterable[Column], classes: list[int]) -> "_EncodedResult":
+        """Return the columns that are left when some are matched."""
         left = dict(self.columns)
         for column in columns:
             del left[column]
@@ -290,13 +266,11 @@ class _ColumnSearch:
     It is colour refinement, as for graph isomorphism: columns match only if they are of one kind,
     and every match tells more rows apart and with them more columns. Where no column is without a
     rival, and rows say no more, each rival is tried.
-
-    Args:
-        enough: how many cells to look at, if more than 20 million (some seconds), before giving up.
-            That takes hundreds of columns of a symmetry that results of queries do not have.
     """
 
     def __init__(self, enough: int) -> None:
+        # cells to look at (20 million take some seconds); to need more takes hundreds of columns of
+        # a symmetry that results of queries do not have
         self._left = max(enough, 20_000_000)
 
     def finds(self, gold: _EncodedResult, predicted: _EncodedResult) -> bool:
@@ -340,13 +314,13 @@ class _ColumnSearch:
         )
         if classes is None:
             return False
-        return self.finds(gold.matched(ours, classes[0]), predicted.matched(theirs, classes[1]))
+        return self.finds(gold.drop(ours, classes[0]), predicted.drop(theirs, classes[1]))
 
 
 def _group_by_kind(kinds: Mapping[Column, tuple[int, int]]) -> dict[tuple[int, int], list[Column]]:
-    groups: dict[tuple[int, int], list[Column]] = {}
+    groups: dict[tuple[int, int], list[Column]] = defaultdict(list)
     for column, kind in kinds.items():
-        groups.setdefault(kind, []).append(column)
+        groups[kind].append(column)
     return groups
 
 
@@ -385,10 +359,6 @@ def _get_codes(rows: Iterable[Row]) -> list[bytes]:
 def _encode_rows(rows: Iterable[Row]) -> list[bytes]:
     """Return each row as bytes, the same for rows that are equal, and others for others."""
     return list(map(marshal.dumps, _unify_numbers(rows), repeat(_FORM)))
-
-
-def _encode_column(column: Row) -> Column:
-    return tuple(map(marshal.dumps, column, repeat(_FORM)))
 
 
 def _encode_cell(cell: Cell) -> bytes:

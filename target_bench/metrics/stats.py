@@ -53,23 +53,15 @@ def interval(metric: Metric[Any], statistics: Floats) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class ScoreEstimate:
-    """A score with its interval.
-
-    Attributes:
-        value: the score.
-        low: lower bound.
-        high: upper bound.
-        influence: (n,) by how much each query moves the score, times n; 0 where it does not count.
-        scale: the lowest and the highest possible score.
-        effective: how many queries of equal weight there are in effect; NaN where the score hangs
-            on one query, without which there is none: then its interval is the whole scale.
-    """
+    """A score with its interval."""
 
     value: float
     low: float
     high: float
-    influence: Floats
-    scale: tuple[float, float]
+    influence: Floats  # (n,) by how much each query moves it, times n; 0 where it does not count
+    scale: tuple[float, float]  # the lowest and the highest possible score
+    # how many queries of equal weight there are in effect; NaN where the score hangs on a single
+    # query, without which there is none: then its interval is the whole scale
     effective: float
 
     @property
@@ -195,7 +187,7 @@ def interval_of_difference_by_cluster(
     """Return the 95% interval of a difference where the clusters of queries are a sample, too.
 
     It holds the interval for these clusters. With one cluster it is the whole scale. NaN if the
-    metric is over no query of one system. Arguments as for the intervals above.
+    metric is over no query of one system.
     """
     low, high = interval_of_difference(metric, first, second)
     mine, theirs = estimate(metric, first), estimate(metric, second)
@@ -237,25 +229,17 @@ def _quantile_of_t(clusters: int) -> float:
 Value = Callable[[Floats], Floats]
 
 RESAMPLES = 10_000
-
 _BLOCK = 2_000_000  # number of random numbers in memory at a time
-
 _ROUNDING = 1e-10  # differences closer than this, as a share of the scores, are equal
 
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """Two systems compared on the same queries; differences are first minus second.
+    """Two systems compared on the same queries."""
 
-    Attributes:
-        difference: of their scores.
-        p: two-sided p-value.
-        exact: whether ``p`` is over all swaps and not over sampled ones.
-    """
-
-    difference: float
-    p: float
-    exact: bool
+    difference: float  # the first score minus the second
+    p: float  # two-sided
+    exact: bool  # whether ``p`` is over all swaps and not over sampled ones
 
 
 def compare(
@@ -295,20 +279,20 @@ def randomization_test(
     queries nor that of the systems changes the result. Arguments and errors as for ``compare``.
     """
     first, second = _check_paired(first, second, resamples)
-    one, other = first.sum(axis=0), second.sum(axis=0)
-    rounding = _ROUNDING * max(abs(float(value(one))), abs(float(value(other))))
-    observed = abs(_subtract(one, other, value)) - rounding
-    rows = _canonical_rows(first - second)
-    middle, half = (one + other) / 2, rows.sum(axis=0) / 2
+    mine, theirs = first.sum(axis=0), second.sum(axis=0)
+    rounding = _ROUNDING * max(abs(float(value(mine))), abs(float(value(theirs))))
+    observed = abs(_subtract(mine, theirs, value)) - rounding
+    rows = _sort_rows(first - second)
+    middle, half = (mine + theirs) / 2, rows.sum(axis=0) / 2
     n = len(rows)
     exact = n < 63 and 2**n <= resamples
-    extreme = known = 0
+    extreme = counted = 0
     for choice in _all_choices(n) if exact else _draw_choices(n, resamples, seed):
         moved = choice.astype(np.float64) @ rows
         differences = value(middle - half + moved) - value(middle + half - moved)
         extreme += int((np.abs(differences) >= observed).sum())
-        known += int((~np.isnan(differences)).sum())
-    return (extreme / known, True) if exact else ((extreme + 1) / (known + 1), False)
+        counted += int((~np.isnan(differences)).sum())
+    return (extreme / counted, True) if exact else ((extreme + 1) / (counted + 1), False)
 
 
 def randomization_tests(
@@ -355,10 +339,10 @@ def wins_ties_losses(first: Floats, second: Floats) -> tuple[int, int, int]:
 
     Those with a NaN are left out.
     """
-    known = ~np.isnan(first - second)
-    tied = np.isclose(first, second, rtol=1e-9, atol=1e-12) & known
-    wins = int(((first > second) & ~tied & known).sum())
-    return wins, int(tied.sum()), int(known.sum()) - wins - int(tied.sum())
+    compared = ~np.isnan(first - second)
+    tied = np.isclose(first, second, rtol=1e-9, atol=1e-12) & compared
+    wins = int(((first > second) & ~tied & compared).sum())
+    return wins, int(tied.sum()), int(compared.sum()) - wins - int(tied.sum())
 
 
 def least_p(n: int) -> float:
@@ -396,7 +380,7 @@ def _subtract(first: Floats, second: Floats, value: Value) -> float:
     return float(value(first) - value(second))
 
 
-def _canonical_rows(differences: Floats) -> Floats:
+def _sort_rows(differences: Floats) -> Floats:
     """Return the rows that swapping changes, in an order and with signs that no system decides."""
     rows = differences[differences.any(axis=1)]
     if not len(rows):
@@ -429,8 +413,7 @@ def _draw_choices(n: int, resamples: int, seed: int) -> Iterator[NDArray[np.uint
 
 ALPHA = 0.05
 POWER = 0.8
-FEWEST = 6
-"""With fewer queries, p is not below ``ALPHA`` even if all differ in one direction."""
+FEWEST = 6  # with fewer queries, p is not below ALPHA even if all differ in one direction
 
 _QUANTILE = NormalDist().inv_cdf(1 - ALPHA / 2)
 _PRECISION = 1e-8
@@ -438,14 +421,10 @@ _REACH = 6  # standard deviations beyond which the number of differing queries n
 
 
 def power(n: int, effect: float, share: float) -> float:
-    """Return how likely the test is to find a difference.
+    """Return how likely the test of n queries is to find a difference.
 
-    Args:
-        n: how many queries.
-        effect: the true difference of the means, in sizes: wins less losses, as a share of all
-            queries; from 0 to 1.
-        share: the share of queries that differ; no smaller than the effect, which is taken for it
-            where it is.
+    ``effect`` is wins less losses, as a share of all queries, and ``share`` that of the queries
+    that differ, which is no smaller.
     """
     from scipy.special import bdtr
 
@@ -497,6 +476,6 @@ def detectable(metric: Metric[Any], first: Floats, second: Floats) -> float | No
         return None
     apart = (mine.influence - theirs.influence)[counted] + mine.value - theirs.value
     share = float((first != second).any(axis=1)[counted].mean())
-    known = share and not np.isnan(mine.effective + theirs.effective)
-    size = sqrt(float((apart**2).mean()) / share) if known else 0.0
+    has_size = share and not np.isnan(mine.effective + theirs.effective)
+    size = sqrt(float((apart**2).mean()) / share) if has_size else 0.0
     return detectable_difference(n, share, size or max(mine.span, theirs.span))

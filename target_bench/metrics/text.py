@@ -33,9 +33,7 @@ from target_bench.metrics.ngrams import count_matched
 VERSION = "text:4"
 """The version of these metrics and of BERTScore, for identities: raise it if values can change."""
 
-
-MOST_CHARACTERS = 100_000
-"""Of an answer that is scored; a longer one counts as one that failed."""
+MOST_CHARACTERS = 100_000  # of an answer that is scored; a longer one counts as one that failed
 
 NORMAL_FORM = "normal_form"
 """The entry of a query's metadata with the normal form of its answers: ``ottqa`` or ``plain``."""
@@ -93,18 +91,16 @@ class SacreBLEU(Metric[JudgedAnswers]):
     ) -> None:
         from sacrebleu.metrics.bleu import BLEU
 
-        self.spec = _SPECS["sacrebleu"]
+        self.spec = _BLEU
         self.context = {"n_references": n_references, "reading": reading}
         self._reading = reading
-        if tokenize is not None:
-            settings["tokenize"] = tokenize
         try:
-            self._scorer: Any = BLEU(**settings)
-            self._sentence: Any = BLEU(**{"effective_order": True, **settings})
+            self._scorer: Any = BLEU(tokenize=tokenize, **settings)
+            self._sentence: Any = BLEU(tokenize=tokenize, **{"effective_order": True, **settings})
         except (KeyError, RuntimeError) as error:  # unknown; its package is not installed
-            known = ", ".join(sorted(set(BLEU.TOKENIZERS)))
+            names = ", ".join(sorted(set(BLEU.TOKENIZERS)))
             raise ConfigError(
-                f"metric sacrebleu: tokenize={tokenize!r}: expected one of {known}; those of "
+                f"metric sacrebleu: tokenize={tokenize!r}: expected one of {names}; those of "
                 "Japanese and Korean need pip install 'sacrebleu[ja]' or 'sacrebleu[ko]'"
             ) from error
         self._scorer.num_refs = -1 if n_references == "var" else int(n_references)
@@ -116,14 +112,11 @@ class SacreBLEU(Metric[JudgedAnswers]):
 
     def statistics(self, examples: JudgedAnswers) -> Floats:
         """Return (n, m) counts of sacreBLEU for each answer."""
-        pairs = zip(examples.readable, examples.references, strict=True)
-        rows = [self._counts(text or "", references) for text, references in pairs]
+        prepare, rows = self._scorer._preprocess_segment, []
+        for text, references in zip(examples.readable, examples.references, strict=True):
+            tokens, *accepted = (prepare(whole).split() for whole in (text or "", *references))
+            rows.append(_count_ngrams(tokens, accepted, self._scorer.max_ngram_order))
         return np.array(rows, dtype=np.float64)
-
-    def _counts(self, text: str, references: tuple[str, ...]) -> list[float]:
-        prepare = self._scorer._preprocess_segment
-        tokens, *accepted = (prepare(whole).split() for whole in (text, *references))
-        return _bleu_counts(tokens, accepted, self._scorer.max_ngram_order)
 
     def value(self, totals: Floats) -> Floats:
         """Return the corpus score of summed counts."""
@@ -144,7 +137,7 @@ def _bleu_scores(scorer: Any, totals: Floats) -> Floats:
     return np.array(scores, dtype=np.float64).reshape(totals.shape[:-1])
 
 
-def _bleu_counts(
+def _count_ngrams(
     tokens: Sequence[str], references: Sequence[Sequence[str]], orders: int
 ) -> list[float]:
     """Return the counts of sacreBLEU: both lengths, n-grams in common, n-grams of the answer.
@@ -158,13 +151,9 @@ def _bleu_counts(
 
 
 class MeanOverAnswers(RatioMetric[JudgedAnswers]):
-    """The mean over queries of the value of each answer.
+    """The mean over queries of the value of each answer, which ``measure`` gives of examples.
 
-    Args:
-        spec: the declaration.
-        description: the definition, and all that changes the value.
-        measure: the examples -> (n,) the value of each answer, higher is better.
-        reading: how the answers were read; empty if they are taken whole.
+    Its signature has the description, which says all that changes the value, and the reading.
     """
 
     empty = 0.0
@@ -208,10 +197,8 @@ def _score_best(compare: Callable[[str, str, str], float], examples: JudgedAnswe
 
 
 def score_rouge_l(text: str, reference: str, _form: str = "") -> float:
-    """Return ROUGE-L's F measure as rouge-score has it.
-
-    Its own scorer imports nltk and is slow.
-    """
+    """Return ROUGE-L's F measure as rouge-score has it."""
+    # rouge-score's own scorer imports nltk and is slow
     from rapidfuzz.distance import LCSseq
     from rouge_score.tokenize import tokenize
 
@@ -326,85 +313,70 @@ def read_forms(queries: Sequence[Query]) -> list[str]:
     return forms
 
 
-def _spec(name: str, label: str, description: str, source: str, **more: Any) -> MetricSpec:
-    return MetricSpec(
-        name, label, description, source, scores="texts", needs=("references",), **more
-    )
-
+_spec = partial(MetricSpec, scores="texts", needs=("references",))
 
 _SQUAD = "Rajpurkar et al. 2016; for the corpus ottqa its evaluate_script.py"
 _FORM_NAMES = {"plain": "plain normal form", "ottqa": "OTT-QA's normal form"}
 
-_SPECS = {
-    spec.name: spec
-    for spec in (
-        _spec(
-            "sacrebleu",
-            "BLEU",
-            "corpus BLEU, 0-100 (Post 2018)",
-            "Papineni et al. 2002; Post 2018",
-            rank=1,
-            references="long",
-            scale="percent",
-            digits=2,
-            tolerance=0.01,
-        ),
-        _spec(
-            "rougeL", "ROUGE-L", "mean ROUGE-L F (Lin 2004)", "Lin 2004", rank=2, references="long"
-        ),
-        _spec(
-            "exact_match",
-            "EM",
-            "share of answers that are a reference, in normal form",
-            _SQUAD,
-            rank=4,
-            references="short",
-        ),
-        _spec(
-            "token_f1",
-            "F1",
-            "mean F1 of words, in normal form",
-            _SQUAD,
-            rank=5,
-            decides=True,
-            references="short",
-        ),
-    )
-}
-
-
-def _make_bleu(
-    n_references: str = "var", reading: str = "", tokenize: str | None = None
-) -> SacreBLEU:
-    return SacreBLEU(n_references, reading, tokenize)
+_BLEU = _spec(
+    "sacrebleu",
+    "BLEU",
+    "corpus BLEU, 0-100 (Post 2018)",
+    "Papineni et al. 2002; Post 2018",
+    rank=1,
+    references="long",
+    scale="percent",
+    digits=2,
+    tolerance=0.01,
+)
+_ROUGE = _spec(
+    "rougeL", "ROUGE-L", "mean ROUGE-L F (Lin 2004)", "Lin 2004", rank=2, references="long"
+)
+_EXACT_MATCH = _spec(
+    "exact_match",
+    "EM",
+    "share of answers that are a reference, in normal form",
+    _SQUAD,
+    rank=4,
+    references="short",
+)
+_TOKEN_F1 = _spec(
+    "token_f1",
+    "F1",
+    "mean F1 of words, in normal form",
+    _SQUAD,
+    rank=5,
+    decides=True,
+    references="short",
+)
 
 
 def _make_rouge(n_references: str = "var", reading: str = "") -> MeanOverAnswers:  # noqa: ARG001 (of all)
-    described = f"F measure, best reference|stemmer:none|rouge-score=={version('rouge-score')}"
-    return MeanOverAnswers(
-        _SPECS["rougeL"], described, partial(_score_best, score_rouge_l), reading
-    )
+    description = f"F measure, best reference|stemmer:none|rouge-score=={version('rouge-score')}"
+    return MeanOverAnswers(_ROUGE, description, partial(_score_best, score_rouge_l), reading)
 
 
-def _make_in_form(
-    name: str,
-    n_references: str = "var",  # noqa: ARG001 (of all metrics of text)
-    reading: str = "",
-    forms: Collection[str] = ("plain",),
-) -> MeanOverAnswers:
-    described = " or ".join(shown for form, shown in _FORM_NAMES.items() if form in forms)
-    measure = partial(_score_best, {"exact_match": exact_match, "token_f1": token_f1}[name])
-    return MeanOverAnswers(_SPECS[name], f"{described}, best reference", measure, reading)
+def _define_in_form(
+    spec: MetricSpec, compare: Callable[[str, str, str], float]
+) -> MetricDefinition:
+    def make(
+        n_references: str = "var",  # noqa: ARG001 (of all metrics of text)
+        reading: str = "",
+        forms: Collection[str] = ("plain",),
+    ) -> MeanOverAnswers:
+        names = " or ".join(name for form, name in _FORM_NAMES.items() if form in forms)
+        measure = partial(_score_best, compare)
+        return MeanOverAnswers(spec, f"{names}, best reference", measure, reading)
+
+    return MetricDefinition(spec, make)
 
 
-_MAKERS: dict[str, Callable[..., Metric[JudgedAnswers]]] = {
-    "sacrebleu": _make_bleu,
-    "rougeL": _make_rouge,
-    "exact_match": partial(_make_in_form, "exact_match"),
-    "token_f1": partial(_make_in_form, "token_f1"),
-}
-
-DEFINITIONS = by_name(*(MetricDefinition(_SPECS[name], make) for name, make in _MAKERS.items()))
+DEFINITIONS = by_name(
+    MetricDefinition(_BLEU, SacreBLEU),
+    MetricDefinition(_ROUGE, _make_rouge),
+    _define_in_form(_EXACT_MATCH, exact_match),
+    _define_in_form(_TOKEN_F1, token_f1),
+)
 """Every metric of generated text, in the order in which scores are recorded."""
 
 
@@ -412,5 +384,6 @@ def text_metrics(
     n_references: str, reading: str = "", forms: Collection[str] = ("plain",)
 ) -> list[Metric[JudgedAnswers]]:
     """Make every metric of generated text."""
-    in_form = [_make_in_form(name, reading=reading, forms=forms) for name in list(_MAKERS)[2:]]
-    return [_make_bleu(n_references, reading), _make_rouge(n_references, reading), *in_form]
+    whole = [DEFINITIONS[name].make(n_references, reading) for name in ("sacrebleu", "rougeL")]
+    in_form = ("exact_match", "token_f1")
+    return whole + [DEFINITIONS[name].make(reading=reading, forms=forms) for name in in_form]
