@@ -98,7 +98,7 @@ def read_vectors(store: Cache, keys: Sequence[bytes]) -> tuple[NDArray[np.bool_]
 
     The vectors of the others are zero; d is 0 while none is recorded.
     """
-    known, vectors, n_cut = np.zeros(len(keys), bool), np.zeros((len(keys), 0), np.float32), 0
+    is_known, vectors, n_cut = np.zeros(len(keys), bool), np.zeros((len(keys), 0), np.float32), 0
     rows = {key: row for row, key in enumerate(keys)}
     for key, value in store.get_many(keys):  # one by one: together they fill memory twice
         vector = np.frombuffer(value, _VECTOR, offset=1)
@@ -111,9 +111,9 @@ def read_vectors(store: Cache, keys: Sequence[bytes]) -> tuple[NDArray[np.bool_]
                 "apart; fix them, and delete the file"
             )
         vectors[rows[key]] = vector
-        known[rows[key]] = True
+        is_known[rows[key]] = True
         n_cut += value[0]
-    return known, vectors, n_cut
+    return is_known, vectors, n_cut
 
 
 def record_vectors(
@@ -131,16 +131,16 @@ def _encode_missing(
 ) -> tuple[Vectors, int]:
     """Return the vectors of different texts, and how many of these were cut."""
     keys, texts = list(distinct), list(distinct.values())
-    known, vectors, n_cut = np.zeros(len(keys), bool), np.zeros((0, 0), np.float32), 0
+    is_known, vectors, n_cut = np.zeros(len(keys), bool), np.zeros((0, 0), np.float32), 0
     if store is not None:
-        known, vectors, n_cut = read_vectors(store, keys)
-        if known.any():
-            read = [keys[i] for i in np.flatnonzero(known)]
+        is_known, vectors, n_cut = read_vectors(store, keys)
+        if is_known.any():
+            read = [keys[i] for i in np.flatnonzero(is_known)]
             cache_use.record_reads("embedding cache", store.path, read)
-        if known.all():
+        if is_known.all():
             return vectors, n_cut
         store.put({})  # see that it works before hours of encoding
-    missing = np.flatnonzero(~known)
+    missing = np.flatnonzero(~is_known)
     progress = _Progress([texts[i] for i in missing], warns=store is not None)
     for some, made, *cut in _encode_parts(encoder, [texts[i] for i in missing], kind, store):
         rows = missing[some]
@@ -155,13 +155,13 @@ def _encode_missing(
         if not vectors.shape[1]:
             vectors = np.zeros((len(keys), part.shape[1]), np.float32)
         vectors[rows] = part
-        known[rows] = True
+        is_known[rows] = True
         if store is not None:
             record_vectors(store, [keys[i] for i in rows], part, flags)
             cache_use.record_computed(store.path, [keys[i] for i in rows])
         progress.add(texts[i] for i in rows)
-    if not known.all():
-        text = texts[int(np.argmin(known))]
+    if not is_known.all():
+        text = texts[int(np.argmin(is_known))]
         raise PluginError(f"{_name(encoder)} made no vector of the text {_shorten(text)}")
     return vectors, n_cut
 
@@ -194,9 +194,9 @@ def _encode_parts(
     """Yield positions of texts, their vectors and perhaps flags, longest texts first."""
     order = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
     ordered = [texts[i] for i in order]
-    own = getattr(encoder, "encode_parts", None)  # optional
-    if callable(own):
-        for numbers, *made in own(ordered, kind):
+    encode_parts = getattr(encoder, "encode_parts", None)  # optional
+    if callable(encode_parts):
+        for numbers, *made in encode_parts(ordered, kind):
             yield [order[i] for i in numbers], *made
     elif store is not None:
         for start in range(0, len(texts), CHUNK):

@@ -112,10 +112,10 @@ class BM25(BatchRetriever):
         self._make_analyzer(("en",))
         if not (0 <= self.k1 < float("inf") and 0 <= self.b <= 1):
             raise ConfigError(f"k1={self.k1}, b={self.b}: k1 is at least 0 and b from 0 to 1")
-        known = _BM25S if self.backend == "bm25s" else tuple(_RANK_BM25)
-        if self.method is not None and self.method not in known:
+        methods = _BM25S if self.backend == "bm25s" else tuple(_RANK_BM25)
+        if self.method is not None and self.method not in methods:
             raise ConfigError(
-                f"method={self.method!r}: backend {self.backend} has {', '.join(known)}"
+                f"method={self.method!r}: backend {self.backend} has {', '.join(methods)}"
             )
         if self.backend != "bm25s":
             self.packages = ("rank-bm25", *self.packages)
@@ -181,7 +181,7 @@ class BM25(BatchRetriever):
         postings = self._postings
         numbers = [self._numbers.number_terms(query) for query in queries]
         if self.unique_terms:
-            numbers = [list(dict.fromkeys(of_query)) for of_query in numbers]
+            numbers = [list(dict.fromkeys(query)) for query in numbers]
         terms = postings.number_queries(numbers)
         if not np.diff(terms.indptr).all():  # of some queries no term is known
             stems = map(self._analyzer, queries)

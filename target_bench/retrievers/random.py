@@ -34,10 +34,10 @@ class Random(Retriever):
         generator = np.random.default_rng(int.from_bytes(digest[:8], "big"))
         n = len(self._ids)
         k = min(top_k, n)
-        places = np.arange(k) + (generator.random(k) * np.arange(n, n - k, -1)).astype(np.int64)
+        drawn = np.arange(k) + (generator.random(k) * np.arange(n, n - k, -1)).astype(np.int64)
         swapped: dict[int, int] = {}  # a shuffle (Fisher and Yates) that stops after k tables
-        drawn = []
-        for i, place in enumerate(places.tolist()):
-            drawn.append(self._ids[swapped.get(place, place)])
-            swapped[place] = swapped.get(i, i)
-        return drawn
+        ranking = []
+        for i, j in enumerate(drawn.tolist()):
+            ranking.append(self._ids[swapped.get(j, j)])
+            swapped[j] = swapped.get(i, i)
+        return ranking

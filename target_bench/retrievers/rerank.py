@@ -118,14 +118,14 @@ class Rerank(BatchRetriever):
         return _rank_tables(self._corpus, candidates.rows, scores, top_k)
 
     def _pairs(self, queries: Sequence[str], candidates: Candidates) -> list[tuple[str, str]]:
-        places = np.unique(candidates.rows[candidates.rows >= 0]).tolist()
+        positions = np.unique(candidates.rows[candidates.rows >= 0]).tolist()
         ids = self._corpus.ids
-        texts = {place: self._write(self._corpus[ids[place]]) for place in places}
+        texts = {i: self._write(self._corpus[ids[i]]) for i in positions}
         return [
-            (query, texts[place])
+            (query, texts[i])
             for query, row in zip(queries, candidates.rows.tolist(), strict=True)
-            for place in row
-            if place >= 0
+            for i in row
+            if i >= 0
         ]
 
     def _first_scores(self, candidates: Candidates) -> Floats:
@@ -157,5 +157,5 @@ def _rank_tables(corpus: Corpus, rows: NDArray[np.int64], scores: Floats, k: int
     best, best_scores = best_columns(
         np.where(filled, round_to_grade(scores, largest, SINGLE), -np.inf), k
     )
-    places = np.take_along_axis(rows, best, axis=1)
-    return Ranked(corpus.ids, places, np.where(places < 0, 0.0, best_scores))
+    ranked = np.take_along_axis(rows, best, axis=1)
+    return Ranked(corpus.ids, ranked, np.where(ranked < 0, 0.0, best_scores))

@@ -275,8 +275,8 @@ class CellPrompter(Prompter):
     def prompted(self, query: Query, tables: Sequence[Table]) -> Prompted:
         """Return the request for a query, with its cells in place of its text."""
         marked = [highlights.mark_highlighted(query, table) for table in tables]
-        words = highlights.write_highlighted(marked[0]) if marked else ""
-        text = "\n".join(filter(None, (words or query.text, query.metadata.get("instruction"))))
+        cells = highlights.write_highlighted(marked[0]) if marked else ""
+        text = "\n".join(filter(None, (cells or query.text, query.metadata.get("instruction"))))
         return super().prompted(replace(query, text=text), marked)
 
 

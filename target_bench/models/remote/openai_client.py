@@ -63,7 +63,7 @@ class ModelServer:
     Args:
         settings: of who asks.
         needed_for: who asks, for the message when the package is missing.
-        own: parameters of a request that have settings of their own.
+        reserved: parameters of a request that have settings of their own.
         priced: what has a price.
     """
 
@@ -71,18 +71,18 @@ class ModelServer:
         self,
         settings: ServerSettings,
         needed_for: str,
-        own: Collection[str],
+        reserved: Collection[str],
         priced: Collection[str],
     ) -> None:
         if importlib.util.find_spec("openai") is None:
             raise MissingExtraError("openai", "openai", needed_for)
         self.settings = settings
-        self._check_settings(own, priced)
+        self._check_settings(reserved, priced)
         self.paid = settings.prices is not None or not is_local(self.address)
         self._is_reached = False  # whether it has ever accepted a request
         self.other_models: Counter[str] = Counter()  # that replies name
 
-    def _check_settings(self, own: Collection[str], priced: Collection[str]) -> None:
+    def _check_settings(self, reserved: Collection[str], priced: Collection[str]) -> None:
         settings, variable, prices = self.settings, self.settings.api_key_env, self.settings.prices
         if not settings.model:
             raise ConfigError("model: the name of a model is needed")
@@ -110,7 +110,7 @@ class ModelServer:
                 f"{' and '.join(priced)}, as in {{{example}}}"
             )
         for name in settings.extra or ():
-            if name in own:
+            if name in reserved:
                 raise ConfigError(f"extra: {name} is not a further parameter of a request")
             if is_secret(name):
                 raise ConfigError(
@@ -234,23 +234,23 @@ class ModelServer:
                 f"The account behind the key in ${variable} at {self.address} has no credit; the "
                 "answers so far are kept, and the same command continues when there is credit."
             )
-        asked = f"Asked was the model {self.settings.model!r} at {self.address}"
+        request = f"Asked was the model {self.settings.model!r} at {self.address}"
         if failure.kind == "unsupported_schema":
             return (
-                f"{asked}. In fact verification and text-to-SQL, --free-text (structured=False) "
+                f"{request}. In fact verification and text-to-SQL, --free-text (structured=False) "
                 "asks without a JSON schema."
             )
         key = "set" if os.environ.get(variable) else "not set"
         return (
-            f"{asked} with the key in ${variable} (which is {key}); change model, base_url or "
+            f"{request} with the key in ${variable} (which is {key}); change model, base_url or "
             "api_key_env, or fix the key."
         )
 
 
-def _is_same_model(named: str, requested: str) -> bool:
+def _is_same_model(reply: str, requested: str) -> bool:
     """Return whether names may be of one model: ``gpt-4o`` is ``gpt-4o-2024-08-06``."""
-    short = [name.rpartition("/")[2].lower() for name in (named, requested)]
-    return not named or short[0].startswith(short[1]) or short[1].startswith(short[0])
+    short = [name.rpartition("/")[2].lower() for name in (reply, requested)]
+    return not reply or short[0].startswith(short[1]) or short[1].startswith(short[0])
 
 
 def _parse_reply(response: "httpx.Response") -> dict[str, Any]:
