@@ -20,14 +20,7 @@ from typing import Any
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
 from target_bench.core.identity import source_hash
-from target_bench.core.metric import (
-    RANKINGS,
-    Metric,
-    MetricSpec,
-    Score,
-    split,
-    without_packages,
-)
+from target_bench.core.metric import RANKINGS, Metric, MetricSpec, Score, split, without_packages
 from target_bench.core.metric_function import MetricLike, resolve_metric
 from target_bench.core.schema import Query
 from target_bench.core.text_tables import counted

@@ -225,11 +225,7 @@ def _write(nodes: list[Any]) -> str:
 
 @cache
 def _get_writer() -> Any:
-    from pylatexenc.latex2text import (
-        LatexNodes2Text,
-        MacroTextSpec,
-        get_default_latex_context_db,
-    )
+    from pylatexenc.latex2text import LatexNodes2Text, MacroTextSpec, get_default_latex_context_db
 
     context = get_default_latex_context_db()
     caret = MacroTextSpec("textasciicircum", "^")

@@ -5,19 +5,8 @@ from typing import Any, ClassVar
 
 from target_bench.core.errors import DataError
 from target_bench.core.metric import Metric
-from target_bench.core.schema import (
-    AnswerKind,
-    Dataset,
-    LabelMode,
-    Query,
-)
-from target_bench.core.task import (
-    Predictions,
-    PromptStyle,
-    SummaryBlock,
-    Task,
-    View,
-)
+from target_bench.core.schema import AnswerKind, Dataset, LabelMode, Query
+from target_bench.core.task import Predictions, PromptStyle, SummaryBlock, Task, View
 from target_bench.metrics.classification import (
     LABELS,
     VERSION,

@@ -8,20 +8,8 @@ from typing import Any, ClassVar, Literal
 from target_bench.core.metric import Metric
 from target_bench.core.reasoning import READING
 from target_bench.core.run_config import RunConfig
-from target_bench.core.schema import (
-    AnswerKind,
-    Corpus,
-    Dataset,
-    Query,
-)
-from target_bench.core.task import (
-    Predictions,
-    PromptStyle,
-    SummaryBlock,
-    TableSource,
-    Task,
-    View,
-)
+from target_bench.core.schema import AnswerKind, Corpus, Dataset, Query
+from target_bench.core.task import Predictions, PromptStyle, SummaryBlock, TableSource, Task, View
 from target_bench.data import highlights
 from target_bench.data.linearisation import select_places
 from target_bench.data.table_text import grid_rows
@@ -30,12 +18,7 @@ from target_bench.metrics.text import count_references
 from target_bench.models.answer_reading import AnswerReader, answer_alone, get_text
 from target_bench.models.prompts.prompting import CellPrompter, load_prompt
 from target_bench.tables import totto_text
-from target_bench.tables.descriptions import (
-    OF,
-    VERSION,
-    JudgedDescriptions,
-    description_metrics,
-)
+from target_bench.tables.descriptions import OF, VERSION, JudgedDescriptions, description_metrics
 from target_bench.tables.totto_text import TableEvidence
 
 
@@ -109,7 +92,7 @@ class TableToText(Task[JudgedSentences]):
         self, queries: Sequence[Query], _cutoffs: Sequence[int] = ()
     ) -> list[Metric[JudgedSentences]]:
         """Return PARENT and ToTTo's BLEU."""
-        number = count_references(self._references(queries))
+        number = count_references(self._select_references(queries))
         metrics: list[Metric[JudgedSentences]] = [*description_metrics(number, READING)]
         if self.bertscore is not None:
             from target_bench.metrics.bertscore import BERTScore
@@ -127,19 +110,18 @@ class TableToText(Task[JudgedSentences]):
         Raises:
             BudgetError: the budget is spent.
         """
-        given = [predictions.answers[query.id] for query in dataset.queries]
-        evidences = [_evidence_of(query, dataset.corpus) for query in dataset.queries]
-        references = self._references(dataset.queries)
+        texts = [get_text(predictions.answers[query.id]) for query in dataset.queries]
+        evidences = [_read_evidence(query, dataset.corpus) for query in dataset.queries]
+        references = self._select_references(dataset.queries)
         return JudgedSentences(
-            [None if text is None else self.parse(text) for text in map(get_text, given)],
+            [None if text is None else self.parse(text) for text in texts],
             references,
             [evidence for evidence, _ in evidences],
             totto_text.is_padded(references),
             [fault for _, fault in evidences],
         )
 
-    def _references(self, queries: Sequence[Query]) -> list[tuple[str, ...]]:
-        """Return the references of each query that its sentence is compared with."""
+    def _select_references(self, queries: Sequence[Query]) -> list[tuple[str, ...]]:
         number = 1 if self.references == "first" else None
         return [tuple(query.references)[:number] for query in queries]
 
@@ -154,9 +136,9 @@ class TableToText(Task[JudgedSentences]):
     def report(self, dataset: Dataset, examples: JudgedSentences) -> dict[str, Any]:
         """Return the queries with an unusable highlight or value."""
         ids_by_fault: dict[str, list[str]] = {}
-        known = zip(dataset.queries, examples.evidence, examples.faults, strict=True)
-        for query, evidence, fault in known:
-            for problem in dict.fromkeys(filter(None, (fault, _valueless(evidence)))):
+        read = zip(dataset.queries, examples.evidence, examples.faults, strict=True)
+        for query, evidence, fault in read:
+            for problem in dict.fromkeys(filter(None, (fault, _find_missing_value(evidence)))):
                 ids_by_fault.setdefault(problem, []).append(query.id)
         return {"faults": ids_by_fault} if ids_by_fault else {}
 
@@ -171,7 +153,6 @@ class TableToText(Task[JudgedSentences]):
 
 
 def _summary(report: Mapping[str, Any]) -> list[SummaryBlock]:
-    """Return how many queries have each fault, and the first of them."""
     return [
         SummaryBlock(f"queries with {fault}", {"queries": len(ids)}, f"the first is {ids[0]}")
         for fault, ids in (report.get("faults") or {}).items()
@@ -187,30 +168,26 @@ def _remarks(report: Mapping[str, Any]) -> dict[str, list[str]]:
     return faults
 
 
-def _evidence_of(query: Query, corpus: Corpus) -> tuple[TableEvidence, str | None]:
-    """Return the cells of a query as the metrics read them, and what is wrong with its highlights.
-
-    The second part is None where nothing is.
-    """
+def _read_evidence(query: Query, corpus: Corpus) -> tuple[TableEvidence, str | None]:
+    """Return the cells of a query as the metrics read them, and the fault of its highlights."""
     if not query.gold:
         return TableEvidence("", ""), "no table"
     table = corpus[query.gold[0]]
     rows = grid_rows(table)
-    named = query.metadata.get(highlights.HIGHLIGHTED) or ()
+    highlighted = query.metadata.get(highlights.HIGHLIGHTED) or ()
     titles = (
         str(table.context.get(name) or "") for name in ("title", "section_title", "section_text")
     )
-    places = list(select_places(rows, named))
-    evidence = totto_text.evidence(rows, places, *titles)
-    blank = not all(totto_text.tokens(rows[row][column].text) for row, column in places)
-    return evidence, highlights.find_fault(rows, named) or (_NO_TOKEN if blank else None)
+    cells = list(select_places(rows, highlighted))
+    evidence = totto_text.evidence(rows, cells, *titles)
+    is_blank = not all(totto_text.tokens(rows[row][column].text) for row, column in cells)
+    return evidence, highlights.find_fault(rows, highlighted) or (_NO_TOKEN if is_blank else None)
 
 
 _NO_TOKEN = "a value without a token"  # noqa: S105 (of a text)
 
 
-def _valueless(evidence: TableEvidence) -> str | None:
-    """Say whether a sentence should hold nothing, or a value in which no token is."""
+def _find_missing_value(evidence: TableEvidence) -> str | None:
     if not evidence.highlighted:
         return "nothing that a sentence should hold"
     values = totto_text.values(evidence.highlighted)

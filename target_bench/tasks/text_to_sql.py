@@ -21,14 +21,7 @@ from target_bench.core.schema import (
     Query,
     Retrieval,
 )
-from target_bench.core.task import (
-    AnswerJudge,
-    Predictions,
-    PromptStyle,
-    SummaryBlock,
-    Task,
-    View,
-)
+from target_bench.core.task import AnswerJudge, Predictions, PromptStyle, SummaryBlock, Task, View
 from target_bench.core.text_tables import counted
 from target_bench.metrics.sql import VERSION as METRICS_VERSION
 from target_bench.metrics.sql import JudgedSQL, Rule, sql_metrics

@@ -11,14 +11,7 @@ from target_bench.core.errors import DataError
 from target_bench.core.metric import Metric
 from target_bench.core.reasoning import READING, without_reasoning
 from target_bench.core.run_config import RunConfig
-from target_bench.core.schema import (
-    AnswerKind,
-    Dataset,
-    Generation,
-    Judgement,
-    Query,
-    Retrieval,
-)
+from target_bench.core.schema import AnswerKind, Dataset, Generation, Judgement, Query, Retrieval
 from target_bench.core.task import (
     FAILED,
     AnswerJudge,
@@ -97,7 +90,7 @@ class TextToTable(Task[Compared], AnswerJudge):
             DataError: one does not, or the format or the kind of headers is unknown.
         """
         for query in dataset.queries:
-            _headers(query)
+            _read_headers(query)
             table_format = self._format(query)
             error = read_tables(query.references[0], table_format).error
             if error is not None:
@@ -173,7 +166,7 @@ class TextToTable(Task[Compared], AnswerJudge):
         """
         for start in range(0, len(queries), _AT_ONCE):
             some = queries[start : start + _AT_ONCE]
-            compared = {query.id: self._compared(query, generations[query.id]) for query in some}
+            compared = {query.id: self._pair(query, generations[query.id]) for query in some}
             replies = self._ask_judge(compared)
             for query in some:
                 check_time()
@@ -212,19 +205,19 @@ class TextToTable(Task[Compared], AnswerJudge):
                     "answers first, with judge_answers or target-bench score RUN"
                 )
             record = predictions.judgements[query.id].record
-            examples.append(self._compared(query, predictions.answers[query.id], record))
+            examples.append(self._pair(query, predictions.answers[query.id], record))
         return examples
 
-    def _compared(
-        self, query: Query, given: Generation, record: Mapping[str, Any] | None = None
+    def _pair(
+        self, query: Query, reply: Generation, record: Mapping[str, Any] | None = None
     ) -> ComparedTables:
         record = record or {}
         score = record.get("p_score")
         return ComparedTables(
-            get_text(given),
+            get_text(reply),
             next(iter(query.references), ""),
             self._format(query),
-            _headers(query),
+            _read_headers(query),
             (score[0], score[1]) if score else None,
             "replies" in record or "p_score" in record.get(FAILED, {}),
         )
@@ -250,7 +243,7 @@ def _summary(report: Mapping[str, Any]) -> list[SummaryBlock]:
     return blocks
 
 
-def _headers(query: Query) -> Headers:
+def _read_headers(query: Query) -> Headers:
     headers = query.metadata.get("headers", "both")
     if not isinstance(headers, str) or headers not in _HEADERS:
         raise DataError(

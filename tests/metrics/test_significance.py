@@ -17,12 +17,7 @@ from scipy import stats as scipy_stats
 from target_bench.core.metric import Floats, mean, to_mean_statistics
 from target_bench.metrics import stats
 from target_bench.metrics.scores import named
-from target_bench.metrics.stats import (
-    compare,
-    holm,
-    randomization_test,
-    wins_ties_losses,
-)
+from target_bench.metrics.stats import compare, holm, randomization_test, wins_ties_losses
 
 SMALL = (
     np.array([0.1, 0.9, 0.4, 1.0, 0.0, 0.7, 0.3, 0.8]),

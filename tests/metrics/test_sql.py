@@ -8,14 +8,7 @@ import numpy as np
 import pytest
 
 from target_bench.core.schema import Cell, Executed, SQLOutcome
-from target_bench.metrics.sql import (
-    DEFINITIONS,
-    JudgedQuery,
-    JudgedSQL,
-    Rule,
-    reward,
-    time_ratio,
-)
+from target_bench.metrics.sql import DEFINITIONS, JudgedQuery, JudgedSQL, Rule, reward, time_ratio
 from tests.metrics.judged_sql import judge
 
 

@@ -3,12 +3,7 @@
 import numpy as np
 import pytest
 
-from target_bench.metrics.retrieval import (
-    JudgedRankings,
-    RetrievalMetric,
-    judge,
-    metrics_at,
-)
+from target_bench.metrics.retrieval import JudgedRankings, RetrievalMetric, judge, metrics_at
 
 
 def set_metrics(depth: int) -> list[RetrievalMetric]:

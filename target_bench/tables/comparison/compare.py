@@ -161,9 +161,12 @@ def _agree(texts: Sequence[str], others: Sequence[str]) -> float:
 
 def _list_pairs(matched: Pairs, n: int, m: int) -> list[IndexPair]:
     """Return the indices of both sides: paired ones and missing ones in order, then extra ones."""
-    partner = dict(matched)
-    extra = (IndexPair(None, j) for j in range(m) if j not in set(partner.values()))
-    return [*(IndexPair(i, partner.get(i)) for i in range(n)), *extra]
+    partners = dict(matched)
+    extra = sorted(set(range(m)) - set(partners.values()))
+    return [
+        *(IndexPair(i, partners.get(i)) for i in range(n)),
+        *(IndexPair(None, j) for j in extra),
+    ]
 
 
 def _compare_names(
