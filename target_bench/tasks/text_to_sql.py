@@ -45,12 +45,12 @@ class JudgedStatements(JudgedSQL):
 
     Attributes:
         judged: what became of each answer.
-        gold_retrieved: whether all gold tables of each query had been retrieved; None for a query
-            without a ranking.
+        gold_retrieved: whether all gold tables of each query had been retrieved; empty where
+            nothing was.
     """
 
     judged: Sequence[JudgedAnswer] = ()
-    gold_retrieved: Sequence[bool | None] = ()
+    gold_retrieved: Sequence[bool] = ()
 
     @cached_property
     def notes(self) -> list[str]:
@@ -238,20 +238,19 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
         """Return the judged answers to all queries of the dataset, in its order."""
         judgements = (predictions.judgements[query.id] for query in dataset.queries)
         judged = [JudgedAnswer.from_json(stored.query_id, stored.record) for stored in judgements]
-        rankings = predictions.rankings
-        retrieved = [
-            set(query.gold) <= set(rankings[query.id].tables) if query.id in rankings else None
-            for query in dataset.queries
-        ]
-        return JudgedStatements([answer.query for answer in judged], judged, retrieved)
-
-    def properties(self, examples: JudgedStatements) -> dict[str, list[str | None]]:
-        """Return the outcome of each answer, and whether the gold tables had been retrieved."""
-        words = {True: "yes", False: "no", None: None}
-        return {
-            "outcome": [query.verdict for query in examples.queries],
-            _RETRIEVED: [words[each] for each in examples.gold_retrieved],
+        # The tables of predictions alone, and of no-context, are no tables.
+        ranked = {
+            q: ranking.tables for q, ranking in predictions.rankings.items() if ranking.tables
         }
+        retrieved = [set(query.gold) <= {*ranked.get(query.id, ())} for query in dataset.queries]
+        queries = [answer.query for answer in judged]
+        return JudgedStatements(queries, judged, retrieved if ranked else ())
+
+    def properties(self, examples: JudgedStatements) -> dict[str, list[str]]:
+        """Return the outcome of each answer, and whether the gold tables had been retrieved."""
+        outcomes: list[str] = [query.verdict for query in examples.queries]
+        retrieved = ["yes" if all_there else "no" for all_there in examples.gold_retrieved]
+        return {"outcome": outcomes} | ({_RETRIEVED: retrieved} if retrieved else {})
 
     def parsed(self, examples: JudgedStatements) -> list[str | None]:
         """Return the SQL in each answer; None if there is none or a limit stopped its parsing."""
@@ -279,10 +278,12 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
     def _count_wrong(self, examples: JudgedStatements) -> dict[str, dict[str, int]]:
         """Count the outcomes of wrong predictions by whether the gold tables were retrieved."""
         counts: dict[str, Counter[str]] = {}
-        for query, retrieved in zip(examples.queries, examples.gold_retrieved, strict=True):
+        unknown: Sequence[bool | None] = [None] * len(examples.queries)
+        retrieved = examples.gold_retrieved or unknown
+        names = {True: "retrieved", False: "not_retrieved", None: "not_ranked"}
+        for query, all_there in zip(examples.queries, retrieved, strict=True):
             if query.verdict not in _UNSCORED and not getattr(query, self.rule):
-                names = {True: "retrieved", False: "not_retrieved", None: "not_ranked"}
-                counts.setdefault(names[retrieved], Counter())[query.verdict] += 1
+                counts.setdefault(names[all_there], Counter())[query.verdict] += 1
         return {name: dict(counted.most_common()) for name, counted in sorted(counts.items())}
 
 
