@@ -36,7 +36,6 @@ from target_bench.runs.result import Result, read_run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 Curve = NDArray[np.float64]
 
@@ -47,17 +46,13 @@ def recall_at_k(
     data_dir: Path | None = None,
     observer: Observer | None = None,
 ) -> None:
-    """Recall at every k down to the depth of each run, with 95% bands (the paper's Figure 2).
+    """Draw recall at every k down to the depth of each run, with 95% bands.
 
-    Args:
-        folders: retrieval runs.
-        path: the picture.
-        data_dir: as for ``evaluate``; the gold tables are read from the corpus.
-        observer: gets what is noted about the corpus; default: warnings of Python.
+    The gold tables are read from the corpus; ``observer`` gets the notes on it.
     """
-    runs = read(folders, path)
+    runs = read_runs(folders, path)
     curves = [recall_at_every_k(run, data_dir, observer or Observer()) for run in runs]
-    with _picture(path, _subject(runs)) as axes:
+    with _picture(path, runs) as axes:
         for i, (name, curve) in enumerate(zip(labels(runs), curves, strict=True)):
             ks = np.arange(1, len(curve[0]) + 1)
             _line_with_band(axes, i, name, ks, *curve, markevery=1 + len(ks) // 13)
@@ -70,8 +65,8 @@ def over_distractors(folders: Sequence[Path], path: Path, metric: str | None = N
 
     The runs were asked the same queries about differently many tables.
     """
-    runs = read(folders, path)
-    name, spec = _metric(runs, metric or runs[0].headline)
+    runs = read_runs(folders, path)
+    name = canonical_name(metric) if metric else runs[0].headline
     lines: dict[str, dict[int, Result]] = {}
     for run in runs:
         n = sum(distractor.n for distractor in run.rankings_run.manifest.distractors)
@@ -84,26 +79,27 @@ def over_distractors(folders: Sequence[Path], path: Path, metric: str | None = N
             f"all runs have {sizes[0]:,} distractors; name runs with different --distractors"
         )
     names = labels([next(iter(points.values())) for points in lines.values()])
-    with _picture(path, _subject(runs)) as axes:
+    with _picture(path, runs) as axes:
         for i, (label, points) in enumerate(zip(names, lines.values(), strict=True)):
             scores = [points[n][name] for n in sorted(points)]
             bands = ([getattr(s, part) for s in scores] for part in ("value", "low", "high"))
             _line_with_band(axes, i, label, sorted(points), *bands)
-        _wide_axis(axes, sizes)
+        _scale_x(axes, sizes, widest=50)
         axes.set_xticks(sizes, [f"{n:,}" for n in sizes], rotation=30 if len(sizes) > 6 else 0)
         axes.minorticks_off()
         axes.set_xlabel("distractor tables")
-        _score_axis(axes, name, spec)
+        _label_y(axes, name, spec_of(name, runs[0].scores.get(name)))
 
 
 def pareto(folders: Sequence[Path], path: Path, metric: str | None = None) -> None:
     """Draw a score over milliseconds per query.
 
     A run is on the Pareto front if none is both better and faster; the front is a line. A run of
-    whose time something came out of a cache has no place; its name stands below the picture.
+    whose time something came out of a cache is not drawn; its name stands below the picture.
     """
-    runs = read(folders, path)
-    name, spec = _metric(runs, metric)
+    runs = read_runs(folders, path)
+    name = canonical_name(metric) if metric else leading_metric(runs)[0]
+    spec = spec_of(name, runs[0].scores.get(name))
     names, times, scores = labels(runs), list(map(milliseconds, runs)), [run[name] for run in runs]
     points = {
         i: (time, score.value)
@@ -114,40 +110,45 @@ def pareto(folders: Sequence[Path], path: Path, metric: str | None = None) -> No
         raise ConfigError(
             f"none of the runs was timed, without anything from a cache, and has a {name}"
         )
-    places = list(points)
-    best = [places[place] for place in front(list(points.values()), spec.higher_is_better)]
-    untimed = [legend_label(label) for label, x in zip(names, times, strict=True) if x is None]
-    with _picture(path, _subject(runs)) as axes:
+    drawn = list(points)
+    best = [drawn[i] for i in find_front(list(points.values()), spec.higher_is_better)]
+    with _picture(path, runs) as axes:
         line = np.array([points[i] for i in best]).T
         axes.plot(*line, "--", color="#777777", linewidth=1.2, zorder=1, label="Pareto front")
         for i, (time, value) in points.items():
             look = line_style(i) | {"linestyle": "none", "markersize": 8}
             look |= {} if i in best else {"markerfacecolor": "white"}
-            bars = _errors([scores[i]])
+            bars = _error_bars(scores[i])
             label = legend_label(names[i])
             axes.errorbar([time], [value], bars, label=label, capsize=2, elinewidth=1, **look)
         axes.set_xlim(left=0)
-        _wide_axis(axes, sorted(time for time, _ in points.values()), 20)
+        _scale_x(axes, sorted(time for time, _ in points.values()), widest=20)
         axes.set_xlabel("milliseconds per query")
-        _score_axis(axes, name, spec)
+        _label_y(axes, name, spec)
+        untimed = [legend_label(n) for n, time in zip(names, times, strict=True) if time is None]
         if untimed:
             below = f"without a time of its own: {', '.join(untimed)}"
             axes.figure.supxlabel(below, fontsize="small")
 
 
-# Data besides scores
+# Data of a picture
 
 
-def read(folders: Sequence[Path], path: Path) -> list[Result]:
-    """Return the runs, each once, after seeing that one picture of them can be written there."""
-    check_path(path)
+def read_runs(folders: Sequence[Path], path: Path) -> list[Result]:
+    """Return the runs, each once, after a check that a picture of them can be written there."""
+    if path.suffix.lower() not in _DATED:
+        raise ConfigError(f"{path}: expected a file that ends in .svg, .pdf or .png")
+    try:
+        import matplotlib  # noqa: F401 (whether it is there)
+    except ImportError as error:
+        raise MissingExtraError("matplotlib", "plots", "a plot") from error
     runs = [read_run(f) for f in {folder.resolve(): folder for folder in folders}.values()]
     advice = "A picture is of runs of one task on the same queries."
     check_same_data(runs, ("task", "queries_fingerprint"), advice)
-    over: dict[tuple[str, ...], list[Result]] = {}
+    by_distractors: dict[tuple[str, ...], list[Result]] = {}
     for run in runs:
-        over.setdefault(run.command.distractors, []).append(run)
-    for group in over.values():
+        by_distractors.setdefault(run.command.distractors, []).append(run)
+    for group in by_distractors.values():
         check_same_data(group, ["corpus_fingerprint"], advice)
     return runs
 
@@ -155,18 +156,14 @@ def read(folders: Sequence[Path], path: Path) -> list[Result]:
 def recall_at_every_k(
     run: Result, data_dir: Path | None, observer: Observer
 ) -> tuple[Curve, Curve, Curve]:
-    """Recall at 1, 2, ... down to the depth of the rankings, with its 95% interval.
-
-    The gold tables are read from the corpus
-    again.
-    """
+    """Return recall at 1, 2, ... down to the depth of the rankings, with its 95% interval."""
     path = run.folder / "retrieval.jsonl"
     if not path.exists():
         rankings = run.command.retrieval_run
-        named = f"; name the retrieval run {rankings}"
+        why = f"; name the retrieval run {rankings}"
         raise ConfigError(
             f"{run.folder.name} holds no rankings"
-            f"{named if rankings else ': its tables are given, not retrieved'}"
+            f"{why if rankings else ': its tables are given, not retrieved'}"
         )
     queries = ResumedRun(run, data_dir, observer).load().dataset.queries
     stored = run.rankings
@@ -184,7 +181,7 @@ def recall_at_every_k(
 
 
 def milliseconds(run: Result) -> float | None:
-    """Wall-clock time a query: retrieval in batches, and generation if there was any.
+    """Return the wall-clock time a query, of ranking and answering.
 
     None where nothing was timed, or a part of it came out of a cache.
     """
@@ -194,8 +191,8 @@ def milliseconds(run: Result) -> float | None:
     return (times.retrieve or 0.0) + (times.generate or 0.0) or None
 
 
-def front(points: Sequence[tuple[float, float]], higher_is_better: bool = True) -> list[int]:
-    """Find the places of the points that no other beats, cheapest first.
+def find_front(points: Sequence[tuple[float, float]], higher_is_better: bool = True) -> list[int]:
+    """Find the points, as numbers, that no other beats, cheapest first.
 
     A point beats another if it is as cheap and as good, and one of both is better.
     """
@@ -208,12 +205,6 @@ def front(points: Sequence[tuple[float, float]], higher_is_better: bool = True) 
     return sorted(best, key=points.__getitem__)
 
 
-def _metric(runs: Sequence[Result], metric: str | None) -> tuple[str, MetricSpec]:
-    """Return a metric, by default the one that leads, and its declaration."""
-    name = canonical_name(metric) if metric else leading_metric(runs)[0]
-    return name, spec_of(name, runs[0].scores.get(name))
-
-
 # Parts of pictures
 
 
@@ -224,24 +215,18 @@ def _line_with_band(
     axes.plot(xs, values, label=legend_label(name), **line_style(i), **look)
 
 
-def _subject(runs: Sequence[Result]) -> str:
-    """Return task and data of all runs, for a title."""
-    corpora = dict.fromkeys(f"{run.corpus} {run.split}" for run in runs)
-    return f"{', '.join(corpora)} · {runs[0].task.replace('_', ' ')}"
+def _error_bars(score: Score) -> list[list[float]]:
+    return [[max(0, score.value - score.low)], [max(0, score.high - score.value)]]
 
 
-def _errors(scores: Sequence[Score]) -> list[list[float]]:
-    return [[max(0, s.value - s.low) for s in scores], [max(0, s.high - s.value) for s in scores]]
-
-
-def _wide_axis(axes: "Axes", xs: Sequence[float], widest: float = 50) -> None:
+def _scale_x(axes: "Axes", xs: Sequence[float], widest: float) -> None:
     """Make the axis of these ascending values logarithmic where they lie far from each other."""
     least = next((x for x in xs if x > 0), xs[-1])
     if xs[-1] > widest * least:
         axes.set_xscale("symlog", linthresh=least)
 
 
-def _score_axis(axes: "Axes", metric: str, spec: MetricSpec) -> None:
+def _label_y(axes: "Axes", metric: str, spec: MetricSpec) -> None:
     axes.set_ylabel(metric if spec.higher_is_better else f"{metric} (lower is better)")
     if spec.scale == "share":
         low, high = axes.get_ylim()
@@ -250,14 +235,13 @@ def _score_axis(axes: "Axes", metric: str, spec: MetricSpec) -> None:
 
 # Style and files
 
-COLOURS = (
+# All kinds of colour vision tell them apart (Okabe & Ito 2008; brown in place of yellow).
+_COLOURS = (
     *("#0072B2", "#D55E00", "#009E73", "#CC79A7"),
     *("#E69F00", "#56B4E9", "#000000", "#8C6D31"),
 )
-"""Distinguishable by all kinds of colour vision (Okabe & Ito 2008; brown in place of yellow)."""
-
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-DASHES = ("-", "--", ":", "-.")
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+_DASHES = ("-", "--", ":", "-.")
 
 _STYLE: Mapping[str, Any] = {
     "svg.hashsalt": "target-bench",
@@ -275,62 +259,48 @@ _STYLE: Mapping[str, Any] = {
     "lines.markersize": 5,
     "figure.dpi": 100,
 }
-_SIGNED = {
+# Entries with a date or the version of matplotlib are left out: the same runs, the same bytes.
+_DATED = {
     ".svg": ("Date",),
     ".pdf": ("CreationDate", "Creator", "Producer"),
     ".png": ("Software",),
 }
-"""Entries with a date or the version of matplotlib, which are left out."""
-
-
-def check_path(path: Path) -> None:
-    """See that a picture can be written there, before the work is done."""
-    if path.suffix.lower() not in _SIGNED:
-        raise ConfigError(f"{path}: expected a file that ends in .svg, .pdf or .png")
-    try:
-        import matplotlib  # noqa: F401 (whether it is there)
-    except ImportError as error:
-        raise MissingExtraError("matplotlib", "plots", "a plot") from error
 
 
 @contextmanager
-def _picture(path: Path, title: str) -> Iterator[Any]:
-    """Give the axes of an empty picture; what is drawn is then written."""
+def _picture(path: Path, runs: Sequence[Result]) -> Iterator[Any]:
+    """Give the axes of an empty picture; it is written at the end, with a legend beside it."""
     import matplotlib
     from matplotlib.figure import Figure
 
-    chosen: dict[Any, Any] = {**matplotlib.rcParamsDefault, **_STYLE}
-    with matplotlib.rc_context(chosen):
-        drawn = Figure(figsize=(5.6, 3.9), layout="constrained")
-        axes = drawn.subplots()
-        axes.set_title(title)
+    corpora = dict.fromkeys(f"{run.corpus} {run.split}" for run in runs)
+    style: dict[Any, Any] = {**matplotlib.rcParamsDefault, **_STYLE}
+    with matplotlib.rc_context(style):
+        figure = Figure(figsize=(5.6, 3.9), layout="constrained")
+        axes = figure.subplots()
+        axes.set_title(f"{', '.join(corpora)} · {runs[0].task.replace('_', ' ')}")
         yield axes
-        save_picture(drawn, axes, path)
+        handles, names = axes.get_legend_handles_labels()
+        if len(names) > 1:
+            longest = max(len(line) for name in names for line in name.split("\n"))
+            figure.set_figwidth(figure.get_figwidth() + 0.6 + 0.085 * longest)  # inches
+            figure.legend(handles, names, loc="outside right upper")
+        suffix, buffer = path.suffix.lower(), io.BytesIO()
+        metadata = dict.fromkeys(_DATED[suffix])
+        figure.savefig(buffer, format=suffix[1:], metadata=metadata, dpi=150)
+        write_file(path, buffer.getvalue(), "-o")
 
 
 def line_style(i: int) -> dict[str, Any]:
-    """Colour, marker and dashes of the i-th line; no two of the first 64 are alike."""
-    turn, place = divmod(i, len(COLOURS))
+    """Return colour, marker and dashes of the i-th line; no two of the first 64 are alike."""
+    turn, column = divmod(i, len(_COLOURS))
     return {
-        "color": COLOURS[place],
-        "marker": MARKERS[(place + turn) % len(MARKERS)],
-        "linestyle": DASHES[(place + turn) % len(DASHES)],
+        "color": _COLOURS[column],
+        "marker": _MARKERS[(column + turn) % len(_MARKERS)],
+        "linestyle": _DASHES[(column + turn) % len(_DASHES)],
     }
 
 
 def legend_label(name: str) -> str:
     """Return a name for the legend, in lines that break after commas where possible."""
     return "\n".join(textwrap.wrap(re.sub(r",(?=\S)", ", ", name), 34, break_on_hyphens=False))
-
-
-def save_picture(drawn: "Figure", axes: "Axes", path: Path) -> None:
-    """Write the picture as a whole, with a legend beside it if there is more than one name."""
-    handles, names = axes.get_legend_handles_labels()
-    if len(names) > 1:
-        longest = max(len(line) for name in names for line in name.split("\n"))
-        drawn.set_figwidth(drawn.get_figwidth() + 0.6 + 0.085 * longest)  # inches
-        drawn.legend(handles, names, loc="outside right upper")
-    kind = path.suffix.lower()
-    buffer = io.BytesIO()
-    drawn.savefig(buffer, format=kind[1:], metadata=dict.fromkeys(_SIGNED[kind]), dpi=150)
-    write_file(path, buffer.getvalue(), "-o")

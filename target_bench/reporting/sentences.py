@@ -1,4 +1,4 @@
-"""Verdicts: what rows and runs show, in sentences for the screen, the report and the gate."""
+"""Verdicts: rows and runs in sentences for the screen, the report and the gate."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from math import isnan
@@ -13,13 +13,13 @@ from target_bench.reporting.rows import Comparison, Row
 from target_bench.runs.result import SYNTHETIC, Result
 from target_bench.runs.score_tables import databases, interval_by_database
 
-MOST_NAMES = 4
+_MOST_NAMES = 4
 
 
 def list_names(names: Sequence[str]) -> str:
     """Join names in a sentence, the first few of many."""
-    more = [f"{len(names) - MOST_NAMES} more"] if len(names) > MOST_NAMES else []
-    *first, last = [*names[:MOST_NAMES], *more]
+    more = [f"{len(names) - _MOST_NAMES} more"] if len(names) > _MOST_NAMES else []
+    *first, last = [*names[:_MOST_NAMES], *more]
     separator = "; " if any(", " in name for name in names) else ", "  # as of "bm25, k1=0.9"
     return f"{separator.join(first)} and {last}" if first else last
 
@@ -33,21 +33,18 @@ def describe_differences(
     rows: Sequence[Row], about: str = "", better: str = "better", worse: str = "worse"
 ) -> list[str]:
     """Return parts of a sentence: which systems are better, not significantly different, worse."""
-    tested = [row for row in rows if row.difference is not None]
+    words = {"better": better, "not significantly different": None, "worse": worse}
     parts = []
-    for verdict, word in (
-        ("better", better),
-        ("not significantly different", "not significantly different"),
-        ("worse", worse),
-    ):
-        alike = [row for row in tested if row.verdict == verdict]
+    for verdict, word in words.items():
+        alike = [row for row in rows if row.difference is not None and row.verdict == verdict]
         if not alike:
             continue
         p = f"p < {p_text(ALPHA)}"
-        if verdict == "not significantly different":
+        if word is None:
             lowest = min(row.difference.p_corrected or 0 for row in alike if row.difference)
             p = f"p {'=' if len(alike) == 1 or round(lowest, 2) == 1 else '≥'} {p_text(lowest)}"
-        parts.append(f"{word}: {list_names([row.system for row in alike])} ({about}{p})")
+        names = list_names([row.system for row in alike])
+        parts.append(f"{word or verdict}: {names} ({about}{p})")
     return parts
 
 
@@ -69,32 +66,33 @@ def describe_comparison(
 def describe_power(rows: Sequence[Row], tested: Iterable[str]) -> Iterator[str]:
     """Yield which differences the queries are likely to show, a sentence for each tested metric."""
     for metric in tested:
-        found = [row for row in rows if row.metric == metric and row.difference is not None]
-        if found:
-            least = [(row.score.n, row.difference.detectable) for row in found if row.difference]
-            yield f"{metric}: {_power(least, found[0].spec)}"
+        compared = [row for row in rows if row.metric == metric and row.difference is not None]
+        least = {row.difference.detectable: row.score.n for row in compared if row.difference}
+        few = {row.score.n for row in compared if _is_blind(row)}
+        least.pop(None, None)
+        sentences = []
+        if least:
+            low, high = min(filter(None, least)), max(filter(None, least))
+            spec = compared[0].spec
+            sizes = " to ".join(dict.fromkeys([spec.text(low), spec.text(high)]))
+            sentences.append(
+                f"smallest difference that {_join_numbers({least[low], least[high]})} queries can "
+                f"detect: {sizes} (power {POWER} at p < {p_text(ALPHA)}, before correction)."
+            )
+        if few:
+            sentences.append(
+                f"{_join_numbers(few)} {'query is' if few == {1} else 'queries are'} too few to "
+                f"show any difference at p < {p_text(ALPHA)}, however large: ask {FEWEST} at least."
+            )
+        if sentences:
+            yield f"{metric}: {' '.join(sentences)}"
 
 
-def _power(tested: Sequence[tuple[int, float | None]], spec: MetricSpec) -> str:
-    few = {n for n, least in tested if least is None}
-    sizes = {least: n for n, least in tested if least is not None}
-    sentences = []
-    if sizes:
-        queries = _either({sizes[min(sizes)], sizes[max(sizes)]})
-        least = " to ".join(dict.fromkeys([spec.text(min(sizes)), spec.text(max(sizes))]))
-        sentences.append(
-            f"smallest difference that {queries} queries can detect: {least} (power {POWER} at "
-            f"p < {p_text(ALPHA)}, before correction)."
-        )
-    if few:
-        sentences.append(
-            f"{_either(few)} {'query is' if few == {1} else 'queries are'} too few to show any "
-            f"difference at p < {p_text(ALPHA)}, however large: ask {FEWEST} at least."
-        )
-    return " ".join(sentences)
+def _is_blind(row: Row) -> bool:
+    return row.difference is not None and row.difference.detectable is None
 
 
-def _either(numbers: Collection[int]) -> str:
+def _join_numbers(numbers: Collection[int]) -> str:
     return " or ".join(f"{n:,}" for n in sorted(numbers, reverse=True))
 
 
@@ -115,7 +113,7 @@ def describe_run(results: Sequence[Result]) -> Iterator[str]:
     """Yield which system is best, and which others are significantly different.
 
     The best one by the main metric is tested against all others on the same queries (randomisation
-    test, corrected for all tests). Upper and lower bounds have no part in it.
+    test, corrected for all tests). Upper and lower bounds are no systems.
     """
     systems = [result for result in results if result.scores and not result.identity.is_bound]
     systems = systems or [result for result in results if result.scores]
@@ -126,12 +124,10 @@ def describe_run(results: Sequence[Result]) -> Iterator[str]:
     scored = [r for r in systems if metric in r.scores and not isnan(r.scores[metric].value)]
     spec = spec_of(metric, next((r.scores[metric] for r in scored), None))
     best = max(scored or systems, key=lambda r: spec.merit(r.scores[metric].value))
-    yield describe_best(best, metric, alone=len(scored) < 2)
+    yield _describe_best(best, metric, alone=len(scored) < 2)
     if by_database := describe_other_databases(best, metric):
         yield by_database
-    golden = [
-        result for result in results if result.identity.reads_gold and metric in result.scores
-    ]
+    golden = [r for r in results if r.identity.reads_gold and metric in r.scores]
     values = {result.label: result.scores[metric].value for result in golden}
     if above := describe_upper_bounds(values, best.scores[metric].value, spec):
         yield above
@@ -144,8 +140,7 @@ def describe_run(results: Sequence[Result]) -> Iterator[str]:
         yield SYNTHETIC
 
 
-def describe_best(best: Result, metric: str, alone: bool) -> str:
-    """Say in numbers what the best system reaches."""
+def _describe_best(best: Result, metric: str, alone: bool) -> str:
     n = counted(best.scores[metric].n, "question")
     recalls = [name for name in ranking_metrics(best.scores) if name.startswith("recall@")]
     if best.identity.has_answers or not recalls:
@@ -216,13 +211,12 @@ def _describe_others(
     except TargetBenchError as error:
         yield f"The others are not tested against it: {error}"
         return
-    tested = [row.difference for row in rows if row.difference is not None]
-    if tested and all(difference.detectable is None for difference in tested):
+    tested = [row for row in rows if row.difference]
+    if tested and all(map(_is_blind, tested)):
         n = counted(rows[0].score.n, "question")
         yield f"{n} cannot show a significant difference: ask {FEWEST} at least."
         return
     if why:
         yield f"{why}."
-    parts = describe_differences(rows, f"{metric}, ")
-    if parts:
+    if parts := describe_differences(rows, f"{metric}, "):
         yield " ".join(f"{capitalize(part)}." for part in parts)

@@ -55,10 +55,10 @@ def test_recall_at_every_k_is_that_of_the_run(runs: Runs) -> None:
 
 def test_front() -> None:
     points = [(1, 0.5), (2, 0.4), (2, 0.9), (3, 0.9), (0.5, 0.1), (1, 0.5)]
-    assert plots.front(points) == [4, 0, 5, 2]
-    assert plots.front([]) == []
+    assert plots.find_front(points) == [4, 0, 5, 2]
+    assert plots.find_front([]) == []
     points = [(1, 5), (2, 3), (3, 4)]
-    assert (plots.front(points, higher_is_better=False), plots.front(points)) == ([0, 1], [0])
+    assert (plots.find_front(points, higher_is_better=False), plots.front(points)) == ([0, 1], [0])
 
 
 def test_names_are_distinguished_and_fit() -> None:

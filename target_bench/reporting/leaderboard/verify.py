@@ -15,7 +15,7 @@ from target_bench.core.errors import BudgetError, ConfigError, DataError
 from target_bench.core.metric import Score, blank_scores
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, Generation, Retrieval, TableId
-from target_bench.core.task import Task, given_tables, has_reference
+from target_bench.core.task import given_tables, has_reference
 from target_bench.core.task_names import make_task
 from target_bench.data.load import Loader
 from target_bench.harness.judge import judge_answers
@@ -37,9 +37,6 @@ from target_bench.runs.manifest import answers_fingerprint, queries_fingerprint
 from target_bench.runs.record_log import Answered
 
 Floats = NDArray[np.float64]
-
-PERFECT = 0.97
-"""No system known has all gold tables on top for so large a share of a corpus."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,8 +117,9 @@ def verify(
             bases = {run.retrieval for run in runs.values()}
             for folder, run in runs.items():
                 observer.stage(f"{folder}: {run.task} on {run.corpus} {run.split}")
-                scorer = _Scorer(archive, folder, run, folder in bases, entry.notes)
-                entry.runs.append(scorer.score(Loader(data_dir, observer)))
+                dataset = _load(folder, run, Loader(data_dir, observer))
+                scored = _score(archive, folder, run, dataset, folder in bases, entry.notes)
+                entry.runs.append(scored)
     except BudgetError:
         raise RefusedError(
             f"not everything is scored after {minutes:g} minutes, the time that verify gives it",
@@ -149,45 +147,57 @@ def _read_card(archive: ZipFile) -> Card:
         raise RefusedError(f"card.yaml: {fault}", "correct the card and pack again") from None
 
 
-@dataclass(frozen=True, eq=False)
-class _Scorer:
-    """Scores one run of an archive."""
+def _refuse(folder: str, fault: str) -> RefusedError:
+    return RefusedError(f"{folder}/manifest.json: {fault}", "both sides need the published data")
 
-    archive: ZipFile
-    folder: str
-    run: RunManifest
-    is_basis: bool
-    notes: list[str]
 
-    def score(self, loader: Loader) -> ScoredRun:
-        run, task = self.run, self.run.make_task()
-        dataset = self._load(loader)
-        if not self.is_basis and not any(has_reference(task, query) for query in dataset.queries):
-            raise self._refuse(f"no query of {run.corpus} {run.split} has a reference here")
-        rankings = self._rankings(dataset, task)
-        answers = None if run.generator is None else self._answers(dataset)
-        try:
-            return self._score(task, dataset, rankings, answers)
-        except (ConfigError, DataError) as error:  # as of answers to queries of another task
-            raise self._refuse(f"cannot be scored: {error!s:.300}") from None
+def _load(folder: str, run: RunManifest, loader: Loader) -> Dataset:
+    """Return the queries that a run is of, after a check whether they are the same here."""
+    check_time()
+    try:
+        loaded = loader.load(run.corpus, run.split, tuple(run.distractors))
+        dataset = loaded.select_task(run.about or RANKING_TASK).dataset
+    except ConfigError as error:
+        raise _refuse(folder, ascii(str(error))[1:-1][:300]) from None
+    fingerprint = queries_fingerprint if run.generator is None else answers_fingerprint
+    for name, content, ours in (
+        ("corpus_fingerprint", "tables", dataset.corpus.fingerprint),
+        ("queries_fingerprint", "queries or gold", fingerprint(dataset.queries)),
+    ):
+        if getattr(run, name) != ours:
+            data = f"{run.corpus} {run.split}"
+            raise _refuse(folder, f"{name}: the {content} of {data} are others than here")
+    return dataset
 
-    def _score(
-        self,
-        task: Task[Any],
-        dataset: Dataset,
-        rankings: Mapping[str, Retrieval],
-        answers: Mapping[str, Answered] | None,
-    ) -> ScoredRun:
-        scores: dict[str, Score] = {}
-        values: list[tuple[Any, Mapping[str, Floats]]] = []
-        counts: Mapping[str, Any] = {}
-        if self.run.top_k:
+
+def _score(
+    archive: ZipFile,
+    folder: str,
+    run: RunManifest,
+    dataset: Dataset,
+    is_basis: bool,
+    notes: list[str],
+) -> ScoredRun:
+    """Score a run as any run is scored; ``notes`` gets what a reader should know."""
+    task = run.make_task()
+    if not is_basis and not any(has_reference(task, query) for query in dataset.queries):
+        raise _refuse(folder, f"no query of {run.corpus} {run.split} has a reference here")
+    if run.retriever is None:
+        rankings = {q.id: Retrieval(q.id, given_tables(task, q)) for q in dataset.queries}
+    else:
+        rankings = _read_rankings(archive, folder, run, dataset, notes)
+    answers = None
+    if run.generator is not None:
+        answers = _read_answers(archive, folder, dataset, notes)
+    scores: dict[str, Score] = {}
+    values: list[tuple[Any, Mapping[str, Floats]]] = []
+    counts: Mapping[str, Any] = {}
+    try:
+        if run.top_k:
             ranking_task = task if answers is None else make_task(RANKING_TASK)
-            ranked = score_rankings(dataset, rankings, self.run.top_k, ranking_task)
+            ranked = score_rankings(dataset, rankings, run.top_k, ranking_task)
             shown, per_query = ranked.scores, ranked.per_query
-            if answers is None:
-                self._note_gold(dataset, rankings)
-            if (answers is not None or self.is_basis) and not any(
+            if (answers is not None or is_basis) and not any(
                 ranking.tables or ranking.error for ranking in rankings.values()
             ):  # as of no-context: answers are not built on these rankings
                 shown, per_query = blank_scores(shown, per_query)
@@ -200,108 +210,82 @@ class _Scorer:
             scores |= answered.scores
             values.append((answered.query_ids, answered.per_query))
             counts = answered.counts.to_json()
-        counts = {name: n for name, n in counts.items() if n}
-        ids = [query.id for query in dataset.queries]
-        return ScoredRun(self.run, scores, ids, aligned(ids, values), counts, self.is_basis)
+    except (ConfigError, DataError) as error:  # as of answers to queries of another task
+        raise _refuse(folder, f"cannot be scored: {error!s:.300}") from None
+    counts = {name: n for name, n in counts.items() if n}
+    ids = [query.id for query in dataset.queries]
+    return ScoredRun(run, scores, ids, aligned(ids, values), counts, is_basis)
 
-    def _refuse(self, fault: str) -> RefusedError:
-        remedy = "both sides need the published data"
-        return RefusedError(f"{self.folder}/manifest.json: {fault}", remedy)
 
-    def _load(self, loader: Loader) -> Dataset:
-        """Return the queries that a run is of, after a look whether they are the same here."""
-        run = self.run
-        check_time()
-        try:
-            loaded = loader.load(run.corpus, run.split, tuple(run.distractors))
-            dataset = loaded.select_task(run.about or RANKING_TASK).dataset
-        except ConfigError as error:
-            raise self._refuse(ascii(str(error))[1:-1][:300]) from None
-        fingerprint = queries_fingerprint if run.generator is None else answers_fingerprint
-        for field_name, what, ours in (
-            ("corpus_fingerprint", "tables", dataset.corpus.fingerprint),
-            ("queries_fingerprint", "queries or gold", fingerprint(dataset.queries)),
-        ):
-            if getattr(run, field_name) != ours:
-                raise self._refuse(
-                    f"{field_name}: the {what} of {run.corpus} {run.split} are others than here"
+def _read_rankings(
+    archive: ZipFile, folder: str, run: RunManifest, dataset: Dataset, notes: list[str]
+) -> dict[str, Retrieval]:
+    """Return the ranking of every query."""
+    name = f"{run.retrieval or folder}/retrieval.jsonl"
+    tables = {table: table for table in dataset.corpus.ids}  # an id is in memory once
+    known = {query.id for query in dataset.queries}
+    rankings: dict[str, Retrieval] = {}
+    for line in read_lines(archive, name, RankingLine):
+        if run.retrieval is not None and line.query_id not in known:
+            continue  # rankings of more queries than were answered
+        where = _check_query(name, line.query_id, known, rankings)
+        depths = {run.top_k[-1]: line.tables} | {int(k): t for k, t in line.at.items()}
+        ranked = {}
+        for k, listed in depths.items():
+            ids = [TableId(*pair) for pair in listed]
+            if k not in run.top_k or len(ids) > k:
+                raise RefusedError(
+                    f"{where}: has {len(ids)} tables at {k}, which is no cutoff, or too many for it"
                 )
-        return dataset
+            if ids and line.error is not None:
+                raise RefusedError(f"{where}: has tables and an error")
+            if len(set(ids)) < len(ids):
+                raise RefusedError(f"{where}: names a table twice")
+            if unknown := [table for table in ids if table not in tables]:
+                raise RefusedError(f"{where}: names {ascii(unknown[0])[:80]}, which is not there")
+            ranked[k] = tuple(tables[table] for table in ids)
+        rankings[line.query_id] = Retrieval(
+            line.query_id,
+            ranked.pop(run.top_k[-1]),
+            error=line.error,
+            resorted=line.resorted,
+            tied=line.tied,
+            cut=line.cut,
+            at=ranked,
+        )
+    if name.startswith(f"{folder}/"):
+        _note_missing(name, rankings, known, notes)
+    return rankings | {i: Retrieval(i, (), error=MISSING) for i in known - rankings.keys()}
 
-    def _rankings(self, dataset: Dataset, task: Task[Any]) -> dict[str, Retrieval]:
-        """Return the ranking of every query: those given, and those that are read."""
-        if self.run.retriever is None:
-            return {q.id: Retrieval(q.id, given_tables(task, q)) for q in dataset.queries}
-        name = f"{self.run.retrieval or self.folder}/retrieval.jsonl"
-        tables = {table: table for table in dataset.corpus.ids}  # an id is in memory once
-        known = {query.id for query in dataset.queries}
-        rankings: dict[str, Retrieval] = {}
-        for line in read_lines(self.archive, name, RankingLine):
-            if self.run.retrieval is not None and line.query_id not in known:
-                continue  # rankings of more queries than were answered
-            where = _check_query(name, line.query_id, known, rankings)
-            depths = {self.run.top_k[-1]: line.tables} | {int(k): t for k, t in line.at.items()}
-            ranked = {}
-            for k, listed in depths.items():
-                ids = [TableId(*pair) for pair in listed]
-                if k not in self.run.top_k or len(ids) > k:
-                    raise RefusedError(
-                        f"{where}: has {len(ids)} tables at {k}, which is no cutoff, "
-                        "or too many for it"
-                    )
-                if ids and line.error is not None:
-                    raise RefusedError(f"{where}: has tables and an error")
-                if len(set(ids)) < len(ids):
-                    raise RefusedError(f"{where}: names a table twice")
-                if unknown := [table for table in ids if table not in tables]:
-                    raise RefusedError(
-                        f"{where}: names {ascii(unknown[0])[:80]}, which is not there"
-                    )
-                ranked[k] = tuple(tables[table] for table in ids)
-            rankings[line.query_id] = Retrieval(
-                line.query_id, ranked.pop(self.run.top_k[-1]), error=line.error,
-                resorted=line.resorted, tied=line.tied, cut=line.cut, at=ranked,
-            )  # fmt: skip
-        self._note_missing(name, len(known) - len(rankings), len(known))
-        missing = {i: Retrieval(i, (), error=MISSING) for i in known - rankings.keys()}
-        return rankings | missing
 
-    def _answers(self, dataset: Dataset) -> dict[str, Answered]:
-        name = f"{self.folder}/generations.jsonl"
-        known = {query.id for query in dataset.queries}
-        answers: dict[str, Answered] = {}
-        for line in read_lines(self.archive, name, AnswerLine):
-            _check_query(name, line.query_id, known, answers)
-            generation = Generation(**line.model_dump(exclude={"truncated"}))
-            answers[line.query_id] = Answered(generation, (), line.truncated)
-        self._note_missing(name, len(known) - len(answers), len(known))
-        return answers
-
-    def _note_missing(self, name: str, missing: int, n: int) -> None:
-        if missing and name.startswith(f"{self.folder}/"):
-            self.notes.append(
-                f"{name}: {missing:,} of {n:,} queries are missing; they count as wrong"
-            )
-
-    def _note_gold(self, dataset: Dataset, rankings: Mapping[str, Retrieval]) -> None:
-        """Note rankings that are too good, for those who keep the board: gold is public."""
-        on_top = [
-            {*rankings[query.id].tables[: len(query.gold)]} == {*query.gold}
-            for query in dataset.queries
-            if query.gold
-        ]
-        if sum(on_top) > PERFECT * len(on_top):
-            self.notes.append(
-                f"{self.folder}: {sum(on_top):,} of {len(on_top):,} queries have all their gold "
-                "tables on top, more than any system known"
-            )
+def _read_answers(
+    archive: ZipFile, folder: str, dataset: Dataset, notes: list[str]
+) -> dict[str, Answered]:
+    name = f"{folder}/generations.jsonl"
+    known = {query.id for query in dataset.queries}
+    answers: dict[str, Answered] = {}
+    for line in read_lines(archive, name, AnswerLine):
+        _check_query(name, line.query_id, known, answers)
+        generation = Generation(**line.model_dump(exclude={"truncated"}))
+        answers[line.query_id] = Answered(generation, (), line.truncated)
+    _note_missing(name, answers, known, notes)
+    return answers
 
 
 def _check_query(name: str, query_id: str, known: Collection[str], read: Collection[str]) -> str:
-    """Return the place of a query's line, if the query is asked and not read before."""
+    """Return where the line of a query stands, if the query is asked and not read before."""
     where = f"{name}, query {query_id[:60]!a}"
     if query_id not in known:
         raise RefusedError(f"{where}: is not asked")
     if query_id in read:
         raise RefusedError(f"{where}: is there twice")
     return where
+
+
+def _note_missing(
+    name: str, read: Collection[str], known: Collection[str], notes: list[str]
+) -> None:
+    if missing := len(known) - len(read):
+        notes.append(
+            f"{name}: {missing:,} of {len(known):,} queries are missing; they count as wrong"
+        )
