@@ -7,17 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from target_bench.cli.command_line import (
-    AsJson,
-    DataDir,
-    Offline,
-    Split,
-    TerminalObserver,
-    Yes,
-    argument,
-    option,
-)
+from target_bench.cli import options
+from target_bench.cli.options import argument, option
 from target_bench.cli.output import exit_if_incomplete, print_json, say_notes
+from target_bench.cli.progress import TerminalObserver
 from target_bench.core.errors import DataError
 
 if TYPE_CHECKING:
@@ -55,11 +48,11 @@ def ask(
     add: Annotated[
         bool, typer.Option("--add", help="Add to the questions that are beside the tables.")
     ] = False,
-    split: Split = None,
-    data_dir: DataDir = None,
-    offline: Offline = False,
-    yes: Yes = False,
-    as_json: AsJson = False,
+    split: options.Split = None,
+    data_dir: options.DataDir = None,
+    offline: options.Offline = False,
+    yes: options.Yes = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Write questions, rate them, and print what was left out."""
     from target_bench.cli.output import agreed, announced

@@ -6,18 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from target_bench.cli.command_line import (
-    AsJson,
-    By,
-    DataDir,
-    Notes,
-    Offline,
-    PrintedAs,
-    TerminalObserver,
-    argument,
-    option,
-)
+from target_bench.cli import options
+from target_bench.cli.options import argument, option
 from target_bench.cli.output import check_output, folded, print_json
+from target_bench.cli.progress import TerminalObserver
 from target_bench.core.errors import ConfigError
 from target_bench.core.run_config import RUNS
 
@@ -37,44 +29,8 @@ any other harness wrote: CSV, Parquet, JSON lines, or Inspect's .eval.
 """
 
 
-RunNames = Annotated[
-    list[str],
-    argument(
-        "Runs as `runs list` calls them, their ids, how these begin, or folders; or a folder of "
-        "runs: the newest of each system, on the queries of the last one.",
-        metavar="RUN",
-    ),
-]
-IdColumn = Annotated[
-    str | None,
-    option("Of files of another harness: the column of ids.", "--id", metavar="NAME"),
-]
-ValueColumn = Annotated[
-    str | None,
-    option("Of such files: the column of values.", "--value", metavar="NAME"),
-]
-TextColumn = Annotated[
-    str | None,
-    option(
-        "Of such files: the column of texts, which must agree where ids do. Default: found by "
-        "its name.",
-        "--text",
-        metavar="NAME",
-    ),
-]
-RunsIn = Annotated[Path, typer.Option("--out", help="The folder of all runs.")]
-Slices = Annotated[
-    list[str] | None,
-    option(
-        "Only these queries, as in difficulty=hard or gold_tables>1 (= != > >= < <=); a name "
-        "alone, as in db_id, makes a row of each value; may be repeated.",
-        "--slice",
-    ),
-]
-
-
 def compare(
-    runs: RunNames,
+    runs: options.RunNames,
     metrics: Annotated[
         list[str] | None,
         option("A metric; may be repeated. Default: the main ones of the task.", "--metric"),
@@ -87,16 +43,16 @@ def compare(
             metavar="RUN",
         ),
     ] = None,
-    slices: Slices = None,
-    by: By = None,
-    out: RunsIn = RUNS,
-    id_column: IdColumn = None,
-    value_column: ValueColumn = None,
-    text_column: TextColumn = None,
-    as_json: AsJson = False,
+    slices: options.Slices = None,
+    by: options.By = None,
+    out: options.RunsIn = RUNS,
+    id_column: options.IdColumn = None,
+    value_column: options.ValueColumn = None,
+    text_column: options.TextColumn = None,
+    as_json: options.AsJson = False,
     latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX (booktabs).")] = False,
-    printed_as: PrintedAs = "text",
-    every_note: Notes = False,
+    printed_as: options.PrintedAs = "text",
+    every_note: options.Notes = False,
 ) -> None:
     """Print the comparison."""
     if as_json + latex + (printed_as != "text") > 1:
@@ -168,11 +124,11 @@ _VARIED = {"recall-at-k": "cutoffs", "distractors": "tables"}
 def plot(
     context: typer.Context,
     kind: Annotated[Plot, argument(metavar="KIND")],
-    runs: RunNames,
+    runs: options.RunNames,
     output: Annotated[Path, option("The file: .svg, .pdf or .png.", "--out", "-o")],
     metric: Annotated[str | None, option("Which score. Default: the main one.")] = None,
-    data_dir: DataDir = None,
-    offline: Offline = False,
+    data_dir: options.DataDir = None,
+    offline: options.Offline = False,
 ) -> None:
     """Draw, and say where."""
     from target_bench.reporting import plots
@@ -213,11 +169,11 @@ a network. Runs on other queries or tables get a file of their own.
 
 
 def report(
-    runs: RunNames,
+    runs: options.RunNames,
     out: Annotated[Path, typer.Option("--out", "-o", help="The file.")] = Path("report.html"),
-    by: By = None,
-    data_dir: DataDir = None,
-    offline: Offline = False,
+    by: options.By = None,
+    data_dir: options.DataDir = None,
+    offline: options.Offline = False,
 ) -> None:
     """Open the runs, load their data, write the file."""
     from target_bench.core.text_tables import counted

@@ -4,13 +4,9 @@ from typing import Annotated
 
 import typer
 
-from target_bench.cli.command_line import (
-    TerminalObserver,
-    argument,
-    group,
-    option,
-)
+from target_bench.cli.options import argument, group, option
 from target_bench.cli.output import INTERRUPTED
+from target_bench.cli.progress import TerminalObserver
 
 HELP = "Fetch corpora."
 

@@ -19,7 +19,8 @@ from typing import (
 
 import typer
 
-from target_bench.cli.command_line import AsJson, DataDir, Offline, Split, argument
+from target_bench.cli import options
+from target_bench.cli.options import argument
 from target_bench.cli.output import exit_if_incomplete, print_json
 from target_bench.cli.plugins import bounds
 from target_bench.cli.samples import sample_rows
@@ -79,13 +80,13 @@ def describe(
     name: Annotated[
         str, argument("A name, module:Class or file.py:Class; of a corpus also a path.")
     ],
-    split: Split = None,
-    data_dir: DataDir = None,
-    offline: Offline = False,
+    split: options.Split = None,
+    data_dir: options.DataDir = None,
+    offline: options.Offline = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Of a folder, name every file that is not read.")
     ] = False,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Print the content of a corpus, the definition of a metric, or the settings of a plug-in."""
     if kind != "corpus" and verbose:

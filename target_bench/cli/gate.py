@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from target_bench.cli.command_line import AsJson, By, Notes, PrintedAs, argument, option
-from target_bench.cli.compare import IdColumn, RunsIn, Slices, TextColumn, ValueColumn
+from target_bench.cli import options
+from target_bench.cli.options import argument, option
 from target_bench.cli.output import folded, print_as
 from target_bench.core.errors import ConfigError
 from target_bench.core.run_config import RUNS
@@ -43,21 +43,21 @@ def gate(
             metavar="RULE",
         ),
     ] = None,
-    slices: Slices = None,
-    by: By = None,
+    slices: options.Slices = None,
+    by: options.By = None,
     alpha: Annotated[float, typer.Option(help="Level of the paired test.")] = 0.05,
     junit: Annotated[Path | None, option("Write JUnit XML to this file.")] = None,
     markdown: Annotated[Path | None, option("Write Markdown to this file.")] = None,
     update: Annotated[
         bool, typer.Option("--update", help="Write the run to BASELINE, and check nothing.")
     ] = False,
-    out: RunsIn = RUNS,
-    id_column: IdColumn = None,
-    value_column: ValueColumn = None,
-    text_column: TextColumn = None,
-    as_json: AsJson = False,
-    printed_as: PrintedAs = "text",
-    every_note: Notes = False,
+    out: options.RunsIn = RUNS,
+    id_column: options.IdColumn = None,
+    value_column: options.ValueColumn = None,
+    text_column: options.TextColumn = None,
+    as_json: options.AsJson = False,
+    printed_as: options.PrintedAs = "text",
+    every_note: options.Notes = False,
 ) -> None:
     """Check the rules, write the files, print the table."""
     if context.args:

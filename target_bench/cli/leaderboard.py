@@ -5,16 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from target_bench.cli.command_line import (
-    AsJson,
-    DataDir,
-    Offline,
-    TerminalObserver,
-    argument,
-    group,
-    option,
-)
+from target_bench.cli import options
+from target_bench.cli.options import argument, group, option
 from target_bench.cli.output import print_json, results_alone
+from target_bench.cli.progress import TerminalObserver
 from target_bench.core.errors import ConfigError
 from target_bench.core.run_config import RUNS
 from target_bench.core.text_tables import counted, say
@@ -70,8 +64,8 @@ def build(
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder of the site.")] = Path(
         "site"
     ),
-    data_dir: DataDir = None,
-    offline: Offline = False,
+    data_dir: options.DataDir = None,
+    offline: options.Offline = False,
     minutes: Minutes = 60.0,
 ) -> None:
     """Verify the submissions, write the site, say what was written."""
@@ -115,10 +109,10 @@ def submit(
 @app.command("verify", help=VERIFY_HELP)
 def verify(
     file: Annotated[Path, argument("A submission.")],
-    data_dir: DataDir = None,
-    offline: Offline = False,
+    data_dir: options.DataDir = None,
+    offline: options.Offline = False,
     minutes: Minutes = 60.0,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Verify, print scores, notes and verdict."""
     from target_bench.reporting.leaderboard import verify as verifying

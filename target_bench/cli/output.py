@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
-from target_bench.cli.command_line import PrintedForm, TerminalObserver, paused
+from target_bench.cli import options
+from target_bench.cli.progress import TerminalObserver, paused
 from target_bench.cli.results import print_results, records_of
 from target_bench.core.errors import ConfigError, PluginError, StoreError, TargetBenchError
 from target_bench.core.observer import Observer
@@ -67,7 +68,7 @@ def _flush() -> None:
 
 @contextmanager
 def printed(
-    printed_as: PrintedForm = "text", every: bool = False
+    printed_as: options.PrintedForm = "text", every: bool = False
 ) -> "Iterator[tuple[Observer, list[Result]]]":
     """Give an observer, and a list for results, which are printed at the end.
 
@@ -144,7 +145,7 @@ def folded(result: Noted, every: bool) -> tuple[Noted, str]:
 
 
 def print_as(
-    form: PrintedForm,
+    form: options.PrintedForm,
     document: object,
     records: Sequence[Mapping[str, Any]],
     tables: Iterable[TextTable],

@@ -6,15 +6,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from target_bench.cli.command_line import (
-    AsJson,
-    PrintedAs,
-    TerminalObserver,
-    Yes,
-    argument,
-    option,
-)
+from target_bench.cli import options
+from target_bench.cli.options import argument, option
 from target_bench.cli.output import ask_for_consent, print_as, print_json, results_alone
+from target_bench.cli.progress import TerminalObserver
 from target_bench.core import registry
 from target_bench.core.built_in import BOUNDS
 from target_bench.core.credentials import mask_settings, without_secrets
@@ -45,7 +40,9 @@ _KINDS: Mapping[What, registry.Kind] = {
 
 
 def list_(
-    what: Annotated[What, argument()], as_json: AsJson = False, printed_as: PrintedAs = "text"
+    what: Annotated[What, argument()],
+    as_json: options.AsJson = False,
+    printed_as: options.PrintedAs = "text",
 ) -> None:
     """Print a table of names and one-line descriptions, and one of contributed plug-ins."""
     from target_bench.core.text_tables import Column, TextTable
@@ -183,8 +180,8 @@ def check(
             min=0,
         ),
     ] = None,
-    yes: Yes = False,
-    as_json: AsJson = False,
+    yes: options.Yes = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Run the checks and print the report."""
     from target_bench.core.identity import outside_reads

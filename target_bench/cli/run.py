@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from target_bench.cli.command_line import (
+from target_bench.cli.options import (
     AsJson,
     By,
     Offline,

@@ -8,17 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from target_bench.cli.command_line import (
-    AsJson,
-    By,
-    DataDir,
-    Offline,
-    PrintedAs,
-    argument,
-    group,
-    option,
-)
-from target_bench.cli.compare import RunsIn
+from target_bench.cli import options
+from target_bench.cli.options import argument, group, option
 from target_bench.cli.output import print_as, print_json
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.run_config import RUNS
@@ -43,11 +34,11 @@ RunName = Annotated[str, argument(metavar="RUN")]
 
 @app.command("list", help="One line per run: task, corpus, retriever, generator and main score.")
 def list_(
-    out: RunsIn = RUNS,
+    out: options.RunsIn = RUNS,
     corpus: Annotated[str | None, typer.Option(help="Only runs of this corpus.")] = None,
     task: Annotated[str | None, typer.Option(help="Only runs of this task.")] = None,
-    as_json: AsJson = False,
-    printed_as: PrintedAs = "text",
+    as_json: options.AsJson = False,
+    printed_as: options.PrintedAs = "text",
 ) -> None:
     """Print the runs of a store."""
     from target_bench.core.task_names import task_named
@@ -120,12 +111,12 @@ def _id(folder: str | Path) -> str:
 @app.command("show", help="One run: identity, scores, denominators, environment, timings, notes.")
 def show(
     run: RunName,
-    by: By = None,
-    out: RunsIn = RUNS,
+    by: options.By = None,
+    out: options.RunsIn = RUNS,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Print all metrics and entries.")
     ] = False,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Print the content of a run folder."""
     from target_bench.runs.find import find
@@ -255,8 +246,8 @@ def export(
         str | None,
         typer.Option(help="The corpus, if it was moved. Default: that of the run."),
     ] = None,
-    data_dir: DataDir = None,
-    offline: Offline = False,
+    data_dir: options.DataDir = None,
+    offline: options.Offline = False,
 ) -> None:
     """Write the rankings of a run, with its corpus loaded."""
     from target_bench.data.formats import detect

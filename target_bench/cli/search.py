@@ -7,19 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from target_bench.cli.command_line import (
-    AsJson,
-    DataDir,
-    Notes,
-    Offline,
-    PrintedAs,
-    Split,
-    TerminalObserver,
-    Yes,
-    argument,
-    option,
-)
+from target_bench.cli import options
+from target_bench.cli.options import argument, option
 from target_bench.cli.output import exit_if_incomplete, print_as, say_notes
+from target_bench.cli.progress import TerminalObserver
 from target_bench.cli.samples import LONGEST_CELL, cut_text, sample_rows
 from target_bench.core.schema import LEFT_OUT
 from target_bench.core.text_tables import (
@@ -52,16 +43,16 @@ def search(
         ),
     ] = None,
     k: Annotated[int, typer.Option("--top-k", "-k", help="How many tables.", min=1)] = 5,
-    split: Split = None,
-    data_dir: DataDir = None,
-    offline: Offline = False,
-    yes: Yes = False,
-    notes: Notes = False,
+    split: options.Split = None,
+    data_dir: options.DataDir = None,
+    offline: options.Offline = False,
+    yes: options.Yes = False,
+    notes: options.Notes = False,
     full: Annotated[
         bool, typer.Option("--full", help="Print whole cells and all columns.")
     ] = False,
-    as_json: AsJson = False,
-    printed_as: PrintedAs = "text",
+    as_json: options.AsJson = False,
+    printed_as: options.PrintedAs = "text",
 ) -> None:
     """Print the tables that retrievers find for a question."""
     from target_bench.cli.output import agreed, announced

@@ -8,15 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from target_bench.cli.command_line import (
-    AsJson,
-    Offline,
-    PrintedAs,
-    PrintedForm,
-    Yes,
-    is_debugged,
-    option,
-)
+from target_bench.cli import options
+from target_bench.cli.command_line import is_debugged
+from target_bench.cli.options import option
 from target_bench.cli.output import (
     INTERRUPTED,
     agreed,
@@ -66,17 +60,17 @@ def sweep(
     ] = "local",
     address: Annotated[str | None, option("The address of the Ray cluster.")] = None,
     cpus: Annotated[float | None, option("On Ray: cores per cell. Default: 1.")] = None,
-    as_json: AsJson = False,
-    printed_as: PrintedAs = "text",
-    yes: Yes = False,
-    offline: Offline = False,
+    as_json: options.AsJson = False,
+    printed_as: options.PrintedAs = "text",
+    yes: options.Yes = False,
+    offline: options.Offline = False,
 ) -> None:
     """Look at the cells of a file, or run them."""
-    from target_bench.cli.sweep_progress import SweepView
+    from target_bench.cli.progress import SweepView
     from target_bench.harness.sweeps import Sweep
 
     runner = _executor(executor, {"workers": workers}, {"address": address, "cpus": cpus})
-    form: PrintedForm = "json" if as_json else printed_as
+    form: options.PrintedForm = "json" if as_json else printed_as
     view = SweepView()
     try:
         with results_alone():
@@ -122,7 +116,7 @@ def _agree(estimates: "Sequence[Estimate]", yes: bool) -> None:
         raise ConfigError("nothing was sent: you did not confirm the requests")
 
 
-def _show(loaded: "Sweep", form: PrintedForm) -> None:
+def _show(loaded: "Sweep", form: options.PrintedForm) -> None:
     """Print the cells and their states, and what may cost money."""
     from target_bench.harness.sweeps.cell import described
 
@@ -153,7 +147,7 @@ def _show(loaded: "Sweep", form: PrintedForm) -> None:
             say(f"To be sent to {estimate.plugin}: {size(estimate)}")
 
 
-def _print(loaded: "Sweep", outcomes: "list[CellOutcome]", form: PrintedForm) -> None:
+def _print(loaded: "Sweep", outcomes: "list[CellOutcome]", form: options.PrintedForm) -> None:
     """Print and write what the cells show, and print their scores."""
     from target_bench.reporting import conclusions
     from target_bench.runs.record_log import write_file

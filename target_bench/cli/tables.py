@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from target_bench.cli.command_line import AsJson, Yes, group, option
+from target_bench.cli import options
+from target_bench.cli.options import group, option
 from target_bench.cli.output import ask_for_consent, check_output, print_json
 from target_bench.core.files import atomic_write
 from target_bench.core.text_tables import print_tables, visible
@@ -31,7 +32,8 @@ def compare(
     reference: Annotated[Path, typer.Argument(help="The table as it should be.")],
     prediction: Annotated[Path, typer.Argument(help="The table as it is.")],
     table: Annotated[
-        int | None, option("Which table of files with several, from 1; FILE:2 is that of one.")
+        int | None,
+        option("Which table of files with several, from 1; FILE:2 is that of one."),
     ] = None,
     generator: Annotated[
         str | None,
@@ -41,8 +43,8 @@ def compare(
         ),
     ] = None,
     html: Annotated[Path | None, option("Write the comparison as a page, too.")] = None,
-    as_json: AsJson = False,
-    yes: Yes = False,
+    as_json: options.AsJson = False,
+    yes: options.Yes = False,
 ) -> None:
     """Read both tables, compare them, print the comparison."""
     from target_bench.data.formats.single_table import read_single_table

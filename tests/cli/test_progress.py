@@ -4,14 +4,14 @@ import re
 
 import pytest
 
-from target_bench.cli.command_line import TerminalObserver
+from target_bench.cli.progress import TerminalObserver
 
 
 def test_a_log_has_a_line_a_minute(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = [0.0]
-    monkeypatch.setattr("target_bench.cli.command_line.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("target_bench.cli.progress.time.monotonic", lambda: clock[0])
     with TerminalObserver() as observer:
         observer.stage("train", total=100)
         for _ in range(5):

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from target_bench.cli.sweep_progress import SweepView
+from target_bench.cli.progress import SweepView
 
 DONE = {
     **{"state": "done", "error": None, "seconds": 1.25, "scores": {"recall@10": 0.5}},

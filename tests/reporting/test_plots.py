@@ -58,7 +58,10 @@ def test_front() -> None:
     assert plots.find_front(points) == [4, 0, 5, 2]
     assert plots.find_front([]) == []
     points = [(1, 5), (2, 3), (3, 4)]
-    assert (plots.find_front(points, higher_is_better=False), plots.front(points)) == ([0, 1], [0])
+    assert (plots.find_front(points, higher_is_better=False), plots.find_front(points)) == (
+        [0, 1],
+        [0],
+    )
 
 
 def test_names_are_distinguished_and_fit() -> None:

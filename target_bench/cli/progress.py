@@ -1,0 +1,253 @@
+"""Progress and warnings on standard error: of a command, and of a sweep."""
+
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from target_bench.core.credentials import without_secrets
+from target_bench.core.observer import Observer
+from target_bench.core.text_tables import visible
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from target_bench.core.schema import Generation
+
+_PACKAGE = Path(__file__).parent.parent
+_ACTIVE: list["TerminalObserver"] = []
+
+
+@contextmanager
+def paused() -> Iterator[None]:
+    """Take the bar off the terminal, as long as a question stands there."""
+    active = [observer.bars for observer in _ACTIVE if observer.bars is not None]
+    for bars in active:
+        bars.stop()
+    try:
+        yield
+    finally:
+        for bars in active:
+            bars.start()
+
+
+class TerminalObserver(Observer):
+    """One line per stage with a bar where the number of steps is known, on standard error.
+
+    Bars are drawn on a terminal only. Elsewhere, as in a log, a stage that takes long has a line a
+    minute. Each warning is printed once, also those that Python's ``warnings`` are given.
+    """
+
+    def __init__(self) -> None:
+        self.notes: dict[str, None] = {}
+        self.warned: set[str] = set()
+        self.bars = _make_bars() if sys.stderr.isatty() else None
+        self._task: TaskID | None = None
+        self._name = ""
+
+    def __enter__(self) -> Self:
+        if self.bars is not None:
+            self.bars.start()
+        _ACTIVE.append(self)
+        self._show_other = warnings.showwarning
+        warnings.showwarning = self._show
+        return self
+
+    def __exit__(self, _: object, error: BaseException | None, trace: object) -> None:
+        if self.notes and error is None:
+            count = len(self.notes)
+            several = f"{count} on the tables: target-bench describe corpus CORPUS"
+            self.say(next(iter(self.notes)) if count == 1 else several, "Note: ")
+        warnings.showwarning = self._show_other
+        _ACTIVE.remove(self)
+        if self.bars is not None:
+            self.bars.stop()
+
+    def _show(
+        self, message: Any, category: type[Warning], filename: str, *where: Any, **more: Any
+    ) -> None:
+        if category is UserWarning and Path(filename).is_relative_to(_PACKAGE):
+            self.warning(str(message))
+        else:
+            self._show_other(clean(str(message)), category, filename, *where, **more)
+
+    def stage(self, name: str, total: int | None = None) -> None:
+        """Replace the bar of the stage before."""
+        self.finished()
+        self._name, self._total, self._done, self._failed = clean(name), total, 0, 0
+        if self.bars is not None:
+            self._task = self.bars.add_task(self._name, total=total)
+        self._begun = self._last_line = time.monotonic()
+
+    def advance(self, steps: int) -> None:
+        """Move the bar."""
+        if self.bars is not None and self._task is not None:
+            self.bars.advance(self._task, steps)
+        if not self._name or self.bars is not None:
+            return
+        self._done += steps
+        now = time.monotonic()
+        if now - self._last_line >= 60 and self._total and self._done:
+            self._last_line = now
+            left = (now - self._begun) / self._done * (self._total - self._done)
+            far = f"{self._done:,} of {self._total:,}, about {left:,.0f} s left"
+            self.say(f"{self._label}: {far}")
+
+    def finished(self) -> None:
+        """Remove the bar."""
+        if self.bars is not None and self._task is not None:
+            self.bars.remove_task(self._task)
+        self._task, self._name = None, ""
+
+    def answered(self, generation: "Generation") -> None:
+        """Count failed answers beside the name of the stage."""
+        if generation.error is not None and self._name:
+            self._failed += 1
+            if self.bars is not None and self._task is not None:
+                self.bars.update(self._task, description=self._label)
+
+    @property
+    def _label(self) -> str:
+        return f"{self._name} ({self._failed:,} failed)" if self._failed else self._name
+
+    def waiting(self, reason: str, seconds: float) -> None:
+        """Say that nothing happens for a while, and why."""
+        self.say(f"Waiting {seconds:.0f} s: {clean(reason)}")
+
+    def warning(self, message: str) -> None:
+        """Print a warning that was not printed before."""
+        message = clean(message)
+        if message not in self.warned:
+            self.warned.add(message)
+            self.say(message, "Warning: ")
+
+    def note(self, message: str) -> None:
+        """Keep a note on the data; results are printed with it, and else it is at the end."""
+        self.notes[message] = None
+
+    def say(self, message: str, heading: str = "") -> None:
+        """Print a line, above the bar where there is one."""
+        if self.bars is None:
+            print(f"{heading}{message}", file=sys.stderr)  # noqa: T201 (the command line prints)
+            return
+        from rich.text import Text
+
+        line = Text.assemble((heading, "yellow"), message)
+        self.bars.console.print(line, soft_wrap=True)
+
+
+def clean(text: str) -> str:
+    """Return a text of others without secrets and control characters."""
+    return visible(without_secrets(text))
+
+
+def _make_bars() -> "Progress":
+    from rich import progress
+    from rich.console import Console
+
+    return progress.Progress(
+        progress.TextColumn("{task.description}", markup=False),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeElapsedColumn(),
+        progress.TimeRemainingColumn(),
+        console=Console(file=sys.stderr, emoji=False),
+        transient=True,
+    )
+
+
+class SweepView(TerminalObserver):
+    """Cells, remaining time, failures, tokens and cost, on standard error.
+
+    A terminal has a bar of all cells, with the stage of the one that runs in this process;
+    elsewhere, as in a log, a line says that a cell begins.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.n_cells = 0
+        self._totals = Counter[str]()
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        if self.bars is not None:
+            self._task = self.bars.add_task("cells", total=self.n_cells)
+        return self
+
+    def stage(self, name: str, total: int | None = None) -> None:
+        """Show it beside the bar."""
+        self._name, self._total, self._done = clean(name), total, 0
+        self._draw()
+
+    def advance(self, steps: int) -> None:
+        """Count the steps of the stage."""
+        if self._name:
+            self._done += steps
+            self._draw()
+
+    def finished(self) -> None:
+        """Keep the bar, which is that of all cells."""
+
+    def answered(self, generation: Any) -> None:
+        """Count nothing: the cells count their answers."""
+
+    def note(self, message: str) -> None:
+        """Print a note at once, as a warning."""
+        self.warning(message)
+
+    def cell_started(self, number: int, name: str) -> None:
+        """Say that it begins, where no bar moves."""
+        if self.bars is None:
+            self._say_of_cell(number, f"begins: {name}")
+
+    def cell_finished(self, number: int, name: str, outcome: Mapping[str, Any]) -> None:
+        """Count it, and say how it ended."""
+        state = outcome["state"]
+        self._totals[state] += 1
+        if state == "done":
+            for count in ("input_tokens", "output_tokens", "cost"):
+                self._totals[count] += outcome[count] or 0
+        if state == "failed":
+            line = f"failed: {name}: {outcome['error']}"
+        else:
+            line = f"{state} in {outcome['seconds']:.1f} s: {name}{_main_score(outcome)}"
+            if outcome["failed_queries"]:
+                line += f", {outcome['failed_queries']} of {outcome['n_queries']} queries failed"
+        self._say_of_cell(number, line)
+        if self.bars is not None and self._task is not None:
+            self._name = ""
+            self.bars.advance(self._task)
+            self._draw()
+
+    def _say_of_cell(self, number: int, line: str) -> None:
+        self.say(f"{time.strftime('%H:%M:%S')} [{number}/{self.n_cells}] {clean(line)}")
+
+    def _draw(self) -> None:
+        if self.bars is None or self._task is None:
+            return
+        n = self._totals
+        parts = [f"{n[state]} {state}" for state in ("done", "reused", "failed") if n[state]]
+        if n["input_tokens"] or n["output_tokens"]:
+            parts.append(f"{n['input_tokens']:,} tokens in, {n['output_tokens']:,} out")
+        if n["cost"]:
+            parts.append(f"cost {n['cost']:.4f}")
+        if self._name:
+            total = f" of {self._total:,}" if self._total else ""
+            parts.append(self._name + (f" {self._done:,}{total}" if self._done else ""))
+        self.bars.update(self._task, description=" · ".join(parts) or "cells")
+
+
+def _main_score(outcome: Mapping[str, Any]) -> str:
+    """Return metric and value of the main score; empty where there is none, or over no query."""
+    from target_bench.metrics.scores import headline, spec_of
+
+    specs = outcome.get("specs", {})
+    scores = {name: {"spec": specs.get(name)} for name in outcome["scores"]}
+    metric = headline(scores) if scores else None
+    if metric is None or outcome["scores"][metric] is None:
+        return ""
+    return f": {metric} {spec_of(metric, scores[metric]).text(outcome['scores'][metric])}"
