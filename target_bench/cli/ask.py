@@ -9,7 +9,7 @@ import typer
 
 from target_bench.cli import options
 from target_bench.cli.options import argument, option
-from target_bench.cli.output import exit_if_incomplete, print_json, say_notes
+from target_bench.cli.output import exit_if_incomplete, print_json, print_notes
 from target_bench.cli.progress import TerminalObserver
 from target_bench.core.errors import DataError
 
@@ -55,7 +55,7 @@ def ask(
     as_json: options.AsJson = False,
 ) -> None:
     """Write questions, rate them, and print what was left out."""
-    from target_bench.cli.output import agreed, announced
+    from target_bench.cli.output import ask_to_pay, print_cost
     from target_bench.data.load import load
     from target_bench.data.own_data import (
         check_new_folder,
@@ -77,13 +77,13 @@ def ask(
             n,
             seed,
             generator,
-            confirm=announced if yes else agreed,
+            confirm=print_cost if yes else ask_to_pay,
             observer=observer,
         )
     if not written.queries:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in written.dropped.items())
         raise DataError(f"{corpus}: no question can be asked. Left out: {reasons}")
-    say_notes(dataset.notes, False, corpus)
+    print_notes(dataset.notes, False, corpus)
     scores = questions.rate_questions(dataset, written.queries)
     repeated = 0
     if path is None:

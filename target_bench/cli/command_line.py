@@ -63,11 +63,7 @@ class Commands(TyperGroup):
     """The commands at the top, whose errors are without the words of pydantic."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command.
-
-        Raises:
-            typer.BadParameter: a value is none of its choices; without the words of pydantic.
-        """
+        """Run a command."""
         try:
             return super().invoke(ctx)
         except typer.BadParameter as error:

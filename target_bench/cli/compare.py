@@ -8,7 +8,7 @@ import typer
 
 from target_bench.cli import options
 from target_bench.cli.options import argument, option
-from target_bench.cli.output import check_output, folded, print_json
+from target_bench.cli.output import check_output, fold_notes, print_json
 from target_bench.cli.progress import TerminalObserver
 from target_bench.core.errors import ConfigError
 from target_bench.core.run_config import RUNS
@@ -96,7 +96,7 @@ def compare(
             say_wrapped(sentence)
         if sentences:
             say("")
-        shown, count = folded(comparison, every_note)
+        shown, count = fold_notes(comparison, every_note)
         say_as_it_is(layouts.text(shown, terminal_width(), has_colours()))
         if count:
             say(count)

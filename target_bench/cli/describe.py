@@ -47,23 +47,14 @@ _SAMPLE_ROWS = 5
 
 @dataclass
 class Description:
-    """A corpus, task, metric or other plug-in.
+    """A corpus, task, metric or other plug-in."""
 
-    Attributes:
-        facts: name -> value, as JSON has it; nothing is printed for None, and empty ones.
-        printed: name -> how people read a fact, where that is not its value.
-        text: paragraphs, whose lines may be joined.
-        settings: name, type, default and meaning of each; None for a corpus or a metric.
-        notes: what is to know besides.
-        print_more: prints below it on the terminal.
-    """
-
-    facts: dict[str, Any]
-    printed: Mapping[str, str] = field(default_factory=dict)
-    text: str = ""
-    settings: Sequence[Mapping[str, Any]] | None = None
+    facts: dict[str, Any]  # as JSON has them; nothing is printed for None, and empty ones
+    printed: Mapping[str, str] = field(default_factory=dict)  # fact -> its text for people
+    text: str = ""  # paragraphs, whose lines may be joined
+    settings: Sequence[Mapping[str, Any]] | None = None  # None for a corpus or a metric
     notes: Sequence[str] = ()
-    print_more: Callable[[], None] | None = None
+    print_more: Callable[[], None] | None = None  # prints below it on the terminal
 
 
 def _kind(word: str) -> str:

@@ -7,7 +7,7 @@ import typer
 
 from target_bench.cli import options
 from target_bench.cli.options import argument, option
-from target_bench.cli.output import folded, print_as
+from target_bench.cli.output import fold_notes, print_as
 from target_bench.core.errors import ConfigError
 from target_bench.core.run_config import RUNS
 
@@ -95,7 +95,7 @@ def gate(
     if form in ("text", "markdown"):
         say_wrapped(outcome.sentence)
         say("")
-    shown, count = folded(outcome, every_note) if form == "text" else (outcome, "")
+    shown, count = fold_notes(outcome, every_note) if form == "text" else (outcome, "")
     print_as(form, outcome.to_json(), outcome.to_records(), [shown.table()])
     if count:
         say(count)

@@ -7,7 +7,7 @@ import typer
 
 from target_bench.cli import options
 from target_bench.cli.options import argument, group, option
-from target_bench.cli.output import print_json, results_alone
+from target_bench.cli.output import print_json, redirect_prints
 from target_bench.cli.progress import TerminalObserver
 from target_bench.core.errors import ConfigError
 from target_bench.core.run_config import RUNS
@@ -71,7 +71,7 @@ def build(
     """Verify the submissions, write the site, say what was written."""
     from target_bench.reporting.leaderboard.site import build_site
 
-    with TerminalObserver() as observer, results_alone():
+    with TerminalObserver() as observer, redirect_prints():
         entries, rejected = build_site(submissions, out, data_dir, observer, minutes)
     for path, error in rejected.items():
         say(f"{path.name}: rejected: {error}")
@@ -119,7 +119,7 @@ def verify(
     from target_bench.reporting.leaderboard.submission import RefusedError
 
     try:
-        with TerminalObserver() as observer, results_alone():
+        with TerminalObserver() as observer, redirect_prints():
             if file.is_file():
                 typer.echo(
                     f"{file.name}: verifying it takes at most {minutes:g} minutes (--minutes)",

@@ -40,7 +40,7 @@ Noted = TypeVar("Noted", bound="Comparison | Gate")
 
 
 @contextmanager
-def results_alone() -> Iterator[None]:
+def redirect_prints() -> Iterator[None]:
     """Send to standard error what anything prints meanwhile, so that results stand alone.
 
     Also what goes past ``sys.stdout``, as ``os.write(1, ...)`` and ``sys.__stdout__`` do.
@@ -67,24 +67,17 @@ def _flush() -> None:
 
 
 @contextmanager
-def printed(
+def print_at_end(
     printed_as: options.PrintedForm = "text", every: bool = False
 ) -> "Iterator[tuple[Observer, list[Result]]]":
     """Give an observer, and a list for results, which are printed at the end.
 
     Results of one corpus stand together, corpora in the order of their first results.
-
-    Args:
-        printed_as: text, or markdown, csv or json with nothing beside the scores.
-        every: print all metrics and notes, and what the task sums answers up by.
-
-    Raises:
-        PluginError: queries of a result failed, or a judge did.
     """
     results: list[Result] = []
     on_data: list[str] = []
     try:
-        with TerminalObserver() as observer, results_alone():
+        with TerminalObserver() as observer, redirect_prints():
             yield observer, results
             if printed_as == "text" and results:
                 on_data, observer.notes = list(observer.notes), {}
@@ -107,14 +100,8 @@ def printed(
     exit_if_incomplete(observer.warned)
 
 
-def say_notes(notes: Sequence[str], every: bool, corpus: str) -> None:
-    """Print notes on data to standard error: all, or files left out and a line that counts others.
-
-    Args:
-        notes: the notes.
-        every: print all.
-        corpus: its name or path, for the command that shows them.
-    """
+def print_notes(notes: Sequence[str], every: bool, corpus: str) -> None:
+    """Print notes on data to standard error: all, or those on files left out and a count."""
     important = [note for note in notes if every or LEFT_OUT in note]
     others = [note for note in notes if note not in important]
     shown = [f"Note: {note}" for note in (important if len(others) > 1 else notes)]
@@ -131,13 +118,8 @@ def exit_if_incomplete(notes: Iterable[str]) -> None:
         raise typer.Exit(INCOMPLETE)
 
 
-def folded(result: Noted, every: bool) -> tuple[Noted, str]:
-    """Return a result without its notes if they are several, and the line that counts them.
-
-    Args:
-        result: a data class with ``notes``.
-        every: keep them all; the line is empty.
-    """
+def fold_notes(result: Noted, every: bool) -> tuple[Noted, str]:
+    """Return a result without its notes if they are several, and the line that counts them."""
     n = len(result.notes)
     if every or n < 2:
         return result, ""
@@ -150,14 +132,7 @@ def print_as(
     records: Sequence[Mapping[str, Any]],
     tables: Iterable[TextTable],
 ) -> None:
-    """Print what a command found, in the form that ``--format`` names.
-
-    Args:
-        form: text, markdown, csv or json.
-        document: all of it, for JSON.
-        records: its rows with numbers as numbers, for CSV.
-        tables: its rows for people, for text and Markdown.
-    """
+    """Print what a command found, in the form that ``--format`` names."""
     if form == "json":
         print_json(document)
     elif form == "csv":
@@ -175,17 +150,7 @@ def print_json(document: object) -> None:
 
 
 def check_output(path: Path, option: str, example: str) -> None:
-    """Check that a file can be written, before the work whose result it is to hold.
-
-    Args:
-        path: the file.
-        option: the option that named it.
-        example: a name of such a file.
-
-    Raises:
-        ConfigError: the path is a folder, or its folder is not there.
-        StoreError: the file cannot be made where it is to lie.
-    """
+    """Check that a file can be written, before the work whose result it is to hold."""
     if path.is_dir():
         raise ConfigError(f"{option} {path}: is a folder; name a file, as in {example}")
     folder = path.absolute().parent
@@ -225,32 +190,23 @@ def _fail_if_queries_failed(results: "Results") -> None:
 
 
 def ask_for_consent(plugin: object, estimate: "Estimate", yes: bool) -> None:
-    """Ask before requests to a plug-in that may cost money.
-
-    Raises:
-        ConfigError: the user does not want to pay, or cannot be asked.
-    """
+    """Ask before requests to a plug-in that may cost money."""
     from target_bench.core.contract import ask_if_paid
 
-    ask_if_paid(plugin, announced if yes else agreed, lambda: estimate)
+    ask_if_paid(plugin, print_cost if yes else ask_to_pay, lambda: estimate)
 
 
-def announced(estimate: "Estimate") -> bool:
-    """Print the number and cost of the requests; the user agreed before."""
+def print_cost(estimate: "Estimate") -> bool:
+    """Print the number and cost of the requests; the user ask_to_pay before."""
     with paused():
-        typer.echo(visible(f"{estimate.plugin}: {size(estimate)}"), err=True)
+        typer.echo(visible(f"{estimate.plugin}: {describe_cost(estimate)}"), err=True)
     return True
 
 
-def agreed(*estimates: "Estimate") -> bool:
-    """Print the number and cost of the requests, and ask once.
-
-    Raises:
-        ConfigError: standard input is not a terminal, so the user cannot be asked.
-        KeyboardInterrupt: the question was answered with Ctrl-C or the end of the input.
-    """
+def ask_to_pay(*estimates: "Estimate") -> bool:
+    """Print the number and cost of the requests, and ask once."""
     for estimate in estimates:
-        announced(estimate)
+        print_cost(estimate)
     if not sys.stdin.isatty():
         raise ConfigError(
             "standard input is not a terminal, so you cannot be asked whether to send them; pass "
@@ -263,8 +219,8 @@ def agreed(*estimates: "Estimate") -> bool:
             raise KeyboardInterrupt from None
 
 
-def size(estimate: "Estimate") -> str:
-    """How much is about to be sent, and what it costs."""
+def describe_cost(estimate: "Estimate") -> str:
+    """Say how much is about to be sent, and its cost."""
     if estimate.input_tokens is None:
         most = f"up to {estimate.requests:,} {estimate.sent}"
         return f"{most} may be sent to a service that is paid for"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from target_bench.cli import options
 from target_bench.cli.options import argument, option
-from target_bench.cli.output import ask_for_consent, print_as, print_json, results_alone
+from target_bench.cli.output import ask_for_consent, print_as, print_json, redirect_prints
 from target_bench.cli.progress import TerminalObserver
 from target_bench.core import registry
 from target_bench.core.built_in import BOUNDS
@@ -203,7 +203,7 @@ def check(
     }
     if tolerance is not None:
         options["tolerance"] = tolerance
-    with TerminalObserver() as observer, results_alone():
+    with TerminalObserver() as observer, redirect_prints():
         contract = CONTRACTS[kind]
         checks = contract.checks(name, **options)
         _agree_to_checks(kind, name, contract.most_sent, yes)

@@ -21,7 +21,7 @@ from target_bench.cli.options import (
     option,
     takes_config,
 )
-from target_bench.cli.output import agreed, announced, printed
+from target_bench.cli.output import ask_to_pay, print_at_end, print_cost
 from target_bench.core import registry
 from target_bench.core.built_in import BOUNDS, RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError
@@ -49,7 +49,7 @@ from a file.
 """
 
 Shown = tuple[PrintedForm, bool]
-"""How results are printed, and whether with all metrics and notes; see ``output.printed``."""
+"""How results are printed, and whether with all metrics and notes; see ``output.print_at_end``."""
 
 Named = Annotated[
     list[str] | None, argument("Corpora; the same as --corpus.", metavar="[CORPUS]...")
@@ -88,7 +88,7 @@ def run(
     _check_all("retriever", options.retrievers, BOUNDS)
     _check_all("generator", options.generators, ANSWER_MODES)
     shown = ("json" if as_json else printed_as, verbose)
-    with _reported(pairs, options, shown, written) as (pairs_to_run, how, results):
+    with _run_and_print(pairs, options, shown, written) as (pairs_to_run, how, results):
         ranked = any(task_class(text).source == "retrieved" for text, _ in pairs)
         chosen = options.retrievers or (registry.BASELINES if ranked else [None])
         for retriever, generator in product(chosen, options.generators or [EXTRACTIVE]):
@@ -97,7 +97,7 @@ def run(
                 retriever,
                 generator,
                 options,
-                confirm=announced if yes else agreed,
+                confirm=print_cost if yes else ask_to_pay,
                 by=by or (),
                 **how,
             )
@@ -156,7 +156,7 @@ def _pairs(options: RunConfig, wanted: list[str]) -> list[tuple[str, str | list[
         pairs.append((RANKING_TASK, list(wanted)))
     for name in wanted if every or answered else ():
         served = [task for task in loader(name).info.tasks if task != RANKING_TASK]
-        reasons = _unfit(name, served, options) if is_path(name) else {}
+        reasons = _why_skipped(name, served, options) if is_path(name) else {}
         pairs += [(task, name) for task in served if task not in reasons]
         if lacking := [task for task, reason in reasons.items() if not reason]:
             typer.echo(visible(f"{name} has no references for {', '.join(lacking)}"), err=True)
@@ -168,7 +168,7 @@ def _pairs(options: RunConfig, wanted: list[str]) -> list[tuple[str, str | list[
     return pairs
 
 
-def _unfit(name: str, tasks: Sequence[str], options: RunConfig) -> dict[str, str]:
+def _why_skipped(name: str, tasks: Sequence[str], options: RunConfig) -> dict[str, str]:
     """Return task -> why it cannot score a corpus of the user's own; "": it has no references.
 
     A description of a table is longer than an answer, which any text would be.
@@ -247,7 +247,7 @@ def score(
     from target_bench.runs.find import find, is_name
 
     options = RunConfig(**given)
-    confirm = announced if yes else agreed
+    confirm = print_cost if yes else ask_to_pay
     shown = ("json" if as_json else printed_as, verbose)
     if corpus and not (run_file or predictions or order):
         plugin = corpus.partition(":")[0]
@@ -264,7 +264,7 @@ def score(
         from target_bench.harness.resume import ResumedRun
         from target_bench.runs.result import read_run
 
-        with printed(*shown) as (observer, results):
+        with print_at_end(*shown) as (observer, results):
             stored = ResumedRun(read_run(find(corpus, options.out)), options.data_dir, observer)
             scored = stored.score(task, confirm, options.metrics)
             for result in scored:
@@ -276,7 +276,7 @@ def score(
     written = [(name, flag) for name, flag in files.items() if on_line(context, name)]
     from target_bench.harness.score_given import score_given
 
-    with _reported(pairs, options, shown, written) as (pairs_to_score, how, results):
+    with _run_and_print(pairs, options, shown, written) as (pairs_to_score, how, results):
         results += score_given(
             pairs_to_score,
             options,
@@ -298,7 +298,7 @@ def _corpora(names: list[str]) -> list[str]:
 
 
 @contextmanager
-def _reported(
+def _run_and_print(
     tasks: "Sequence[tuple[str, str | list[str]]]",
     options: RunConfig,
     shown: Shown,
@@ -310,21 +310,16 @@ def _reported(
     """
     from target_bench.data.load import Loader, once, tasks_and_corpora
 
-    with printed(*shown) as (observer, results):
+    with print_at_end(*shown) as (observer, results):
         pairs = once(pair for task in tasks for pair in tasks_and_corpora(task))
-        for note in _unread(written, [task for task, _ in tasks]):
+        for note in _warn_of_unused(written, [task for task, _ in tasks]):
             observer.warning(note)
         how = {"loader": Loader(options.data_dir, observer), "observer": observer}
         yield pairs, how, results
 
 
-def _unread(given: Iterable[tuple[str, str]], tasks: Iterable[str]) -> Iterator[str]:
-    """Yield a warning for each option that was given though none of the tasks reads it.
-
-    Args:
-        given: (name, how it is written) of options.
-        tasks: what is run, perhaps with settings.
-    """
+def _warn_of_unused(given: Iterable[tuple[str, str]], tasks: Iterable[str]) -> Iterator[str]:
+    """Yield a warning for each option that was given though none of the tasks reads it."""
     unsure = [(name, written) for name, written in given if name in READ_BY_SOME]
     if not unsure:
         return

@@ -17,15 +17,7 @@ def sample_rows(
     shown_first: Collection[int] = (),
     full: bool = False,
 ) -> TextTable:
-    """Lay out some rows of a table so that they fit one screen.
-
-    Args:
-        table: the table.
-        numbers: its rows, from 0.
-        title: what stands above.
-        shown_first: columns that are shown before others where there is no room for all.
-        full: whether whole cells and all columns are shown.
-    """
+    """Lay out some rows of a table so that they fit one screen."""
     from rich.cells import cell_len
 
     from target_bench.data.table_text import cell_text

@@ -9,7 +9,7 @@ import typer
 
 from target_bench.cli import options
 from target_bench.cli.options import argument, option
-from target_bench.cli.output import exit_if_incomplete, print_as, say_notes
+from target_bench.cli.output import exit_if_incomplete, print_as, print_notes
 from target_bench.cli.progress import TerminalObserver
 from target_bench.cli.samples import LONGEST_CELL, cut_text, sample_rows
 from target_bench.core.schema import LEFT_OUT
@@ -55,7 +55,7 @@ def search(
     printed_as: options.PrintedAs = "text",
 ) -> None:
     """Print the tables that retrievers find for a question."""
-    from target_bench.cli.output import agreed, announced
+    from target_bench.cli.output import ask_to_pay, print_cost
     from target_bench.data.load import load
     from target_bench.data.table_text import list_languages
     from target_bench.harness.search import TableSearch, matching_rows
@@ -63,12 +63,12 @@ def search(
     named = dict.fromkeys(retrievers or ["bm25"])
     dataset = load(corpus, split, data_dir=data_dir)
     as_text = not as_json and printed_as == "text"
-    confirm = announced if yes else agreed
+    confirm = print_cost if yes else ask_to_pay
     with TerminalObserver():  # prints warnings
         rankings = {
             name: TableSearch(dataset, name, confirm=confirm).search(question, k) for name in named
         }
-    say_notes(
+    print_notes(
         dataset.notes if as_text else [n for n in dataset.notes if LEFT_OUT in n], notes, corpus
     )
     match = partial(matching_rows, question=question, languages=list_languages(dataset.corpus))

@@ -13,12 +13,12 @@ from target_bench.cli.command_line import is_debugged
 from target_bench.cli.options import option
 from target_bench.cli.output import (
     INTERRUPTED,
-    agreed,
-    announced,
+    ask_to_pay,
+    describe_cost,
     exit_if_incomplete,
     print_as,
-    results_alone,
-    size,
+    print_cost,
+    redirect_prints,
 )
 from target_bench.core.errors import ConfigError, PluginError, StoreError
 from target_bench.core.text_tables import (
@@ -69,11 +69,11 @@ def sweep(
     from target_bench.cli.progress import SweepView
     from target_bench.harness.sweeps import Sweep
 
-    runner = _executor(executor, {"workers": workers}, {"address": address, "cpus": cpus})
+    runner = _make_executor(executor, workers=workers, address=address, cpus=cpus)
     form: options.PrintedForm = "json" if as_json else printed_as
     view = SweepView()
     try:
-        with results_alone():
+        with redirect_prints():
             loaded = Sweep.load(file, out=out, observer=view)
         if dry_run:
             _show(loaded, form)
@@ -81,38 +81,34 @@ def sweep(
             return
         _agree(loaded.estimates, yes)
         view.n_cells = len(loaded.cells)
-        with view, results_alone():
+        with view, redirect_prints():
             outcomes = loaded.run(runner, view)
     except KeyboardInterrupt:
         typer.echo("Interrupted. Answered queries are kept; the same command continues.", err=True)
         raise typer.Exit(INTERRUPTED) from None
     _print(loaded, outcomes, form)
-    _tell_failures(outcomes, is_debugged())
+    _raise_failures(outcomes, is_debugged())
     exit_if_incomplete(view.warned)
 
 
-def _executor(
-    name: Literal["local", "ray"], of_local: dict[str, Any], of_ray: dict[str, Any]
-) -> "Executor":
+def _make_executor(name: Literal["local", "ray"], **settings: Any) -> "Executor":
     """Return the executor with the settings that were given; those of the other one are refused."""
     from target_bench.harness.sweeps import Local, Ray
 
-    is_local = name == "local"
-    for setting, value in (of_ray if is_local else of_local).items():
-        if value is not None:
-            other = "ray" if is_local else "local"
-            raise ConfigError(f"--{setting} {value}: only for --executor {other}")
-    own = of_local if is_local else of_ray
-    settings = {setting: value for setting, value in own.items() if value is not None}
-    return Local(**settings) if is_local else Ray(**settings)
+    given = {setting: value for setting, value in settings.items() if value is not None}
+    for setting, value in given.items():
+        owner = "local" if setting == "workers" else "ray"
+        if owner != name:
+            raise ConfigError(f"--{setting} {value}: only for --executor {owner}")
+    return Local(**given) if name == "local" else Ray(**given)
 
 
 def _agree(estimates: "Sequence[Estimate]", yes: bool) -> None:
     """Print the requests that may cost money, and ask once for all cells."""
     if yes:
         for estimate in estimates:
-            announced(estimate)
-    elif estimates and not agreed(*estimates):
+            print_cost(estimate)
+    elif estimates and not ask_to_pay(*estimates):
         raise ConfigError("nothing was sent: you did not confirm the requests")
 
 
@@ -120,31 +116,27 @@ def _show(loaded: "Sweep", form: options.PrintedForm) -> None:
     """Print the cells and their states, and what may cost money."""
     from target_bench.harness.sweeps.cell import described
 
-    rows = [
-        described(planned.cell)
-        | {
+    rows, estimates = [], list(map(asdict, loaded.estimates))
+    for planned in loaded.cells:
+        state = {
             "key": planned.key,
             "state": planned.state,
             "folder": str(planned.folder) if planned.folder else None,
             "recorded": planned.recorded,
             "n_queries": planned.n_queries,
         }
-        for planned in loaded.cells
+        rows.append(described(planned.cell) | state)
+    cells = [
+        row | {"estimates": list(map(asdict, planned.estimates))}
+        for row, planned in zip(rows, loaded.cells, strict=True)
     ]
-    document = {
-        "name": loaded.name,
-        "cells": [
-            row | {"estimates": list(map(asdict, planned.estimates))}
-            for row, planned in zip(rows, loaded.cells, strict=True)
-        ],
-        "estimates": list(map(asdict, loaded.estimates)),
-    }
-    print_as(form, document, rows, [plan_table(loaded.cells)])
+    document = {"name": loaded.name, "cells": cells, "estimates": estimates}
+    print_as(form, document, rows, [_plan_table(loaded.cells)])
     if form == "text":
         n_done = sum(planned.state == "done" for planned in loaded.cells)
         say(f"{counted(len(loaded.cells), 'cell')}, {n_done} of them done; runs in {loaded.out}")
         for estimate in loaded.estimates:
-            say(f"To be sent to {estimate.plugin}: {size(estimate)}")
+            say(f"To be sent to {estimate.plugin}: {describe_cost(estimate)}")
 
 
 def _print(loaded: "Sweep", outcomes: "list[CellOutcome]", form: options.PrintedForm) -> None:
@@ -158,7 +150,7 @@ def _print(loaded: "Sweep", outcomes: "list[CellOutcome]", form: options.Printed
         text = conclusions.markdown(loaded.name, concluded)
         write_file(path, text.encode("utf-8", "surrogatepass"))
     ranked = [table for each in concluded for table in conclusions.tables(each, _PLACES)]
-    tables = outcome_tables(outcomes)
+    tables = _outcome_tables(outcomes)
     if form != "text":
         rows = [outcome.as_row() for outcome in outcomes]
         document = {
@@ -181,7 +173,7 @@ def _print(loaded: "Sweep", outcomes: "list[CellOutcome]", form: options.Printed
         say(f"The conclusions are in {path}")
 
 
-def _tell_failures(outcomes: "list[CellOutcome]", traces: bool) -> None:
+def _raise_failures(outcomes: "list[CellOutcome]", traces: bool) -> None:
     """Name the cells that failed, and those with failed queries."""
     lines = []
     for outcome in outcomes:
@@ -202,11 +194,10 @@ def _tell_failures(outcomes: "list[CellOutcome]", traces: bool) -> None:
     raise (StoreError if of_store else PluginError)("\n".join(lines))
 
 
-_PLACES = 10
-"""Places of a ranking that the terminal shows; the file has all of them."""
+_PLACES = 10  # of a ranking that the terminal shows; the file has all of them
 
 
-def plan_table(cells: "Sequence[PlannedCell]") -> TextTable:
+def _plan_table(cells: "Sequence[PlannedCell]") -> TextTable:
     """Return one row per cell: its state, and the requests that may cost money."""
     paid = any(cell.estimates for cell in cells)
     columns = [*_CELL, Column("state"), Column("answered")]
@@ -223,7 +214,7 @@ def plan_table(cells: "Sequence[PlannedCell]") -> TextTable:
     return TextTable(columns, rows, title)
 
 
-def outcome_tables(outcomes: "Sequence[CellOutcome]") -> list[TextTable]:
+def _outcome_tables(outcomes: "Sequence[CellOutcome]") -> list[TextTable]:
     """Return one row per cell with its main scores, grouped by task."""
     tasks = dict.fromkeys(outcome.cell.task_name for outcome in outcomes)
     return [_scores(task, [o for o in outcomes if o.cell.task_name == task]) for task in tasks]

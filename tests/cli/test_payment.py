@@ -49,7 +49,7 @@ def test_paid_requests_on_a_terminal(
 ) -> None:
     monkeypatch.setattr("sys.stdin", terminal := io.StringIO(reply))
     monkeypatch.setattr(terminal, "isatty", lambda: True)
-    assert payment.agreed(Estimate("openai:model=x", 1200, 3_000_000, None)) is agreed
+    assert payment.ask_to_pay(Estimate("openai:model=x", 1200, 3_000_000, None)) is agreed
     captured = capsys.readouterr()
     assert "openai:model=x: 1,200 requests with about 3,000,000 tokens" in captured.err
     assert "cost unknown (no prices or no max_tokens given)" in captured.err
@@ -64,4 +64,4 @@ def test_the_question_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     monkeypatch.setattr("typer.confirm", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        payment.agreed(Estimate("x", 1, 9, None))
+        payment.ask_to_pay(Estimate("x", 1, 9, None))

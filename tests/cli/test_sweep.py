@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from target_bench.cli.sweep import outcome_tables
+from target_bench.cli.sweep import _outcome_tables
 from target_bench.core.metric import Score
 from target_bench.core.run_config import RunConfig
 from target_bench.harness.sweeps.cell import CellOutcome, SweepCell
@@ -138,6 +138,6 @@ def test_seconds_are_cold_or_a_dash() -> None:
     stages = {"load": 7.0, "embed_corpus": 1.0, "retrieve": 2.5, "score": 9.0}
     cached = {"embed_corpus": "from a cache (recorded answers)"}
     warm = outcome(2, seconds={"load": 7.0, "retrieve": 2.5}, left_out=cached)
-    (table,) = outcome_tables([outcome(1, seconds=stages), warm, outcome(3)])
+    (table,) = _outcome_tables([outcome(1, seconds=stages), warm, outcome(3)])
     assert [row[-1] for row in table.rows] == ["3.5", "–", ""]
     assert table.note == "– is a time that is not shown: from a cache (recorded answers)."

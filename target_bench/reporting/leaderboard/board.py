@@ -9,6 +9,7 @@ import numpy as np
 
 from target_bench.core import registry
 from target_bench.core.task_names import make_task
+from target_bench.core.text_tables import counted
 from target_bench.metrics.scores import answer_metrics, ranking_metrics, spec_of
 from target_bench.metrics.stats import holm, randomization_tests
 from target_bench.reporting.leaderboard.verify import Entry, Floats, ScoredRun
@@ -56,14 +57,14 @@ def make_boards(entries: Iterable[Entry]) -> list[Record]:
     for entry in by_id.values():
         for run in entry.runs:
             its = run.manifest
-            is_ranked = its.generator is None
+            has_answers = its.generator is not None
             if run.is_basis and its.about is not None:
                 continue  # rankings of another task's queries: their recall stands on its page
-            about = (is_ranked and its.about) or ""
+            about = "" if has_answers else its.about or ""
             fingerprints = its.corpus_fingerprint, its.queries_fingerprint
             data = Data(its.corpus, its.split, tuple(its.distractors), about, *fingerprints)
-            tasks.setdefault((not is_ranked, its.task), {}).setdefault(data, {})[entry.id] = run
-    return [_make_board(name, tasks[key], by_id) for key in sorted(tasks) for name in key[1:]]
+            tasks.setdefault((has_answers, its.task), {}).setdefault(data, {})[entry.id] = run
+    return [_make_board(task, tasks[key], by_id) for key in sorted(tasks) for task in key[1:]]
 
 
 def corpus_title(name: str) -> str:
@@ -77,15 +78,9 @@ def corpus_title(name: str) -> str:
 def compare_with_best(order: Sequence[str], values: Mapping[str, Floats]) -> dict[str, float]:
     """Test each system of a column against the best one, and correct the p-values (Holm).
 
-    What cannot be tested, because a score is no mean over queries or over other ones than the
-    best's, has none; a best that cannot be tested leaves nothing to test against.
-
-    Args:
-        order: the systems, best first.
-        values: system -> (n,) values of the queries, NaN where a metric is not over one.
-
-    Returns:
-        System -> corrected p-value of the paired randomisation test.
+    ``order`` has the systems, best first; ``values`` is (n,) for each, NaN where a metric is not
+    over a query. A score that is no mean over queries, or over other ones than the best's, is not
+    tested; a best that cannot be tested leaves nothing to test against.
     """
     if not order or order[0] not in values:
         return {}
@@ -109,20 +104,20 @@ def _make_board(task: str, runs: Mapping[Data, Runs], entries: Mapping[str, Entr
     columns: list[Record] = []
     for data in order:
         n = len(next(iter(runs[data].values())).query_ids)
-        note = f"{n:,} {'query' if n == 1 else 'queries'}"
+        note = counted(n, "query")
         if names[data.name] > 1:  # other tables or gold under the same name: not compared
             note += f", tables {data.tables[:8]}, queries {data.queries[:8]}"
         head = {"corpus": data.corpus, "split": data.split, "data": data.name, "note": note}
         columns += _make_columns(runs[data], head, n)
     cutoffs = sorted({column["k"] for column in columns if column["k"]})
     k = DEFAULT_K if DEFAULT_K in cutoffs or not cutoffs else cutoffs[-1]
-    ids = dict.fromkeys(name for of_data in runs.values() for name in of_data)
+    ids = dict.fromkeys(name for group in runs.values() for name in group)
     rows = [_make_row(entries[name], runs, columns) for name in ids]
     _rank(rows, columns, k)
-    known = task in registry.names("task")
+    is_registered = task in registry.names("task")
     return {
         "task": task,
-        "title": make_task(task).title if known else task.replace("_", " ").capitalize(),
+        "title": make_task(task).title if is_registered else task.replace("_", " ").capitalize(),
         "cutoffs": cutoffs,
         "k": k,
         "columns": [{n: v for n, v in column.items() if n != "cells"} for column in columns],
@@ -141,35 +136,45 @@ def _make_columns(runs: Runs, head: Record, n: int) -> Iterator[Record]:
         metrics += [name for name in BESIDE_RECALL if name in scores]
         metrics += [name for name in ranking if not name.startswith("recall")]
     for metric in metrics:
-        of_metric = {
-            system: run.scores[metric] for system, run in runs.items() if metric in run.scores
-        }
-        known = {system: score for system, score in of_metric.items() if isfinite(score.value)}
-        if not known:
+        cells = _make_cells(runs, metric)
+        if not cells:
             continue
         spec = spec_of(metric, scores[metric])
         family, _, cutoff = metric.partition("@")
-        order = sorted(known, key=lambda system: -spec.merit(known[system].value))
-        best = spec.merit(known[order[0]].value)
-        p_values = compare_with_best(
-            order, {s: runs[s].per_query[metric] for s in known if _is_mean(runs[s], metric)}
-        )
-        cells: dict[str, Record] = {}
-        for system, score in known.items():
-            cell = cells[system] = {"value": score.value}
-            if isfinite(score.high - score.low):
-                cell |= {"low": score.low, "high": score.high}
-            cell["best"] = len(known) > 1 and spec.merit(score.value) == best
-            if system in p_values:
-                cell["p"] = p_values[system]
-        counted = {score.n for score in known.values()}
-        is_partial = len(counted) == 1 and max(counted) < n
+        sizes = {runs[system].scores[metric].n for system in cells}
+        is_partial = len(sizes) == 1 and max(sizes) < n
         yield {
-            **head, "note": f"{max(counted):,} of {head['note']}" if is_partial else head["note"],
-            "metric": metric, "label": spec.label_at(cutoff or None),
-            "k": int(cutoff) if family == "recall" and cutoff else None, "digits": spec.digits,
-            "lower": not spec.higher_is_better, "cells": cells,
-        }  # fmt: skip
+            **head,
+            "note": f"{max(sizes):,} of {head['note']}" if is_partial else head["note"],
+            "metric": metric,
+            "label": spec.label_at(cutoff or None),
+            "k": int(cutoff) if family == "recall" and cutoff else None,
+            "digits": spec.digits,
+            "lower": not spec.higher_is_better,
+            "cells": cells,
+        }
+
+
+def _make_cells(runs: Runs, metric: str) -> dict[str, Record]:
+    """Return system -> its cell, of those that have a score."""
+    scores = {
+        system: run.scores[metric]
+        for system, run in runs.items()
+        if metric in run.scores and isfinite(run.scores[metric].value)
+    }
+    merits = {s: spec_of(metric, score).merit(score.value) for s, score in scores.items()}
+    order = sorted(merits, key=lambda system: -merits[system])
+    means = {s: runs[s].per_query[metric] for s in scores if _is_mean(runs[s], metric)}
+    p_values = compare_with_best(order, means)
+    cells: dict[str, Record] = {}
+    for system, score in scores.items():
+        cells[system] = {"value": score.value}
+        if isfinite(score.high - score.low):
+            cells[system] |= {"low": score.low, "high": score.high}
+        cells[system]["best"] = len(scores) > 1 and merits[system] == merits[order[0]]
+        if system in p_values:
+            cells[system]["p"] = p_values[system]
+    return cells
 
 
 def _is_mean(run: ScoredRun, metric: str) -> bool:
@@ -183,22 +188,28 @@ def _is_mean(run: ScoredRun, metric: str) -> bool:
 
 def _make_row(entry: Entry, runs: Mapping[Data, Runs], columns: Sequence[Record]) -> Record:
     card = entry.card
-    own = {data: of_data[entry.id] for data, of_data in runs.items() if entry.id in of_data}
+    own = {data: group[entry.id] for data, group in runs.items() if entry.id in group}
     labels = {
         part: " · ".join(dict.fromkeys(getattr(run.manifest, part) or "" for run in own.values()))
         for part in ("retriever", "generator")
     }
-    if card.predictions:  # what a run has of a retriever is the name of a file
+    if card.predictions:  # a run calls its retriever by the name of a file
         labels = dict.fromkeys(labels, "")
     corpora = sorted({data.corpus for data in own})
     return {
-        "name": card.name, "entry": entry.id, "predictions": card.predictions, "note": card.note,
-        **labels, "authors": list(card.authors), "kind": card.kind,
-        "parameters": card.parameters, "chosen_on": card.chosen_on,
+        "name": card.name,
+        "entry": entry.id,
+        "predictions": card.predictions,
+        "note": card.note,
+        **labels,
+        "authors": list(card.authors),
+        "kind": card.kind,
+        "parameters": card.parameters,
+        "chosen_on": card.chosen_on,
         "trained_on": {name: card.trained_on.get(name, "unknown") for name in corpora},
         "date": max((run.manifest.date for run in entry.runs), default=""),
         "cells": [_round(column["cells"].get(entry.id)) for column in columns],
-    }  # fmt: skip
+    }
 
 
 def _round(cell: Record | None) -> Record | None:

@@ -23,11 +23,7 @@ _JOINERS = "\u200c\u200d"  # format characters that scripts need to be written r
 
 
 def check_visible(text: str) -> str:
-    """Return the text, if all of it shows as it is written.
-
-    Raises:
-        ValueError: it holds a control character, or one that does not show or turns text around.
-    """
+    """Return the text, if all of it shows as it is written."""
     for character in text:
         if unicodedata.category(character) in _INVISIBLE and character not in _JOINERS:
             raise ValueError(
@@ -38,11 +34,7 @@ def check_visible(text: str) -> str:
 
 
 def check_address(url: str) -> str:
-    """Return an address that may stand on a page as a link.
-
-    Raises:
-        ValueError: it is none of http or https, or holds a login.
-    """
+    """Return an address that may stand on a page as a link."""
     if not re.fullmatch(r"(?i:https?)://(?![/?#])[!#$%&'()*+,\-./0-9:;=?@A-Z_a-z~\[\]]+", url):
         raise ValueError(
             "should be an address that begins with https:// or http://; percent-encode what an "
@@ -142,11 +134,7 @@ class Card(Strict):
 
 
 def read_card(path: Path) -> Card:
-    """Return the card in a YAML file.
-
-    Raises:
-        DataError: it cannot be read, or does not hold a card; every fault stands with its field.
-    """
+    """Return the card in a YAML file."""
     try:
         with path.open("rb") as file:
             return parse_card(file.read(LARGEST_CARD + 1))
@@ -158,11 +146,7 @@ def read_card(path: Path) -> Card:
 
 
 def parse_card(content: bytes) -> Card:
-    """Return the card in the bytes of a YAML document.
-
-    Raises:
-        ValueError: it is none; a line for each fault.
-    """
+    """Return the card in the bytes of a YAML document."""
     if len(content) > LARGEST_CARD:
         raise ValueError(f"has more than {LARGEST_CARD:,} bytes, which no card needs")
     try:

@@ -38,18 +38,7 @@ SETTINGS = {"sets", "timeout", "workers"}
 
 
 def pack(folders: Sequence[Path], card: Card, out: Path) -> Path:
-    """Write runs and a card as one file; the same runs and card make the same bytes.
-
-    Args:
-        folders: run folders; the retrievals of runs of answers are packed with them.
-        card: who made it.
-        out: the file, ending in ``.tbs.zip``; its folder is made if it is missing.
-
-    Raises:
-        ConfigError: a run that others cannot check, or that is not a result of a system; a card
-            that says nothing about a corpus; a name of another form.
-        StoreError: a run that is not finished, or damaged; a file that cannot be written.
-    """
+    """Write runs and a card as one file; the same runs and card make the same bytes."""
     if not out.name.endswith(SUFFIX) or out.name == SUFFIX:
         raise ConfigError(f"-o {out}: the name of a submission ends in {SUFFIX}")
     members = {"card.yaml": yaml.safe_dump(card.model_dump(mode="json"), allow_unicode=True)}
@@ -85,11 +74,7 @@ def pack(folders: Sequence[Path], card: Card, out: Path) -> Path:
 
 
 def add_retrievals(folders: Sequence[Path]) -> list[Path]:
-    """Return run folders, and those of the rankings that their answers are built on, by name.
-
-    Raises:
-        StoreError: one holds no run.
-    """
+    """Return run folders, and those of the rankings that their answers are built on, by name."""
     found = {folder.resolve() for folder in folders}
     for folder in list(found):
         if (name := read_manifest(folder).asked.retrieval_run) is not None:

@@ -25,9 +25,7 @@ GENERATOR = '<meta name="generator" content="target-bench leaderboard">'
 """Stands in every page, so that no other file is ever replaced or removed."""
 
 _FOLDER = Path(__file__).parent
-_EMPTY: dict[str, Any] = {
-    "task": "", "title": "target-bench", "cutoffs": [], "k": 10, "columns": [], "rows": [],
-}  # fmt: skip
+_EMPTY = {"task": "", "title": "target-bench", "cutoffs": [], "k": 10, "columns": [], "rows": []}
 
 
 def build_site(
@@ -37,23 +35,7 @@ def build_site(
     observer: Observer | None = None,
     minutes: float = 60.0,
 ) -> tuple[list[Entry], dict[Path, RefusedError]]:
-    """Verify and score all submissions in a folder, and write the site of those accepted.
-
-    Args:
-        submissions: the folder of ``*.tbs.zip``, in sub-folders perhaps.
-        out: the folder of the site: new, empty, or an earlier site.
-        data_dir: as for ``evaluate``.
-        observer: gets progress and warnings.
-        minutes: how long each submission may take.
-
-    Returns:
-        The entries that are shown, and why the others are not.
-
-    Raises:
-        ConfigError: ``out`` is no site.
-        DataError: there is no submission, two have one name, or the data are not here.
-        StoreError: the site cannot be written.
-    """
+    """Verify and score all submissions in a folder, and write the site of those accepted."""
     _find_old_pages(out)  # before the hours that verifying may take
     entries: list[Entry] = []
     rejected: dict[Path, RefusedError] = {}
@@ -67,11 +49,7 @@ def build_site(
 
 
 def find_submissions(folder: Path) -> list[Path]:
-    """Return the submissions in a folder and its sub-folders, by their names.
-
-    Raises:
-        DataError: there is no such folder or no submission in it, or two have the same name.
-    """
+    """Return the submissions in a folder and its sub-folders, by their names."""
     if not folder.is_dir():
         raise DataError(f"{folder}: there is no such folder")
     paths: dict[str, Path] = {}
@@ -87,16 +65,11 @@ def find_submissions(folder: Path) -> list[Path]:
 
 
 def write_site(entries: Sequence[Entry], out: Path, rejected: int = 0) -> list[str]:
-    """Write the pages of verified entries; return their names, ``index.html`` first.
-
-    Raises:
-        ConfigError: the folder holds something else than an earlier site.
-        StoreError: the site cannot be written.
-    """
+    """Write the pages of verified entries; return their names, ``index.html`` first."""
     old = _find_old_pages(out)
     boards = make_boards(entries) or [_EMPTY]
-    pages = {f"{to_anchor(board['task'])}.html" if i else "index.html": board
-             for i, board in enumerate(boards)}  # fmt: skip
+    pages: dict[str, Mapping[str, Any]] = {"index.html": boards[0]}
+    pages |= {f"{to_anchor(board['task'])}.html": board for board in boards[1:]}
     site = {
         "site": f"{boards[0]['title'] if len(boards) == 1 else 'target-bench'} leaderboard",
         "tasks": [(name, board["title"]) for name, board in pages.items()],
@@ -152,16 +125,16 @@ def _find_old_pages(out: Path) -> list[Path]:
     """Return the pages of the site that is there; none in a new or empty folder."""
     if out.is_symlink() or (out.exists() and not out.is_dir()):
         raise ConfigError(f"-o {out}: is not a folder; name a new or empty one")
+    files = sorted(out.iterdir()) if out.exists() else []
     old = [
-        p
-        for p in sorted(out.glob("*.html"))
-        if not p.is_symlink() and GENERATOR.encode() in p.read_bytes()
+        path
+        for path in files
+        if path.suffix == ".html"
+        and not path.is_symlink()
+        and GENERATOR.encode() in path.read_bytes()
     ]
-    allowed = {*old, *(path.with_suffix(".json") for path in old)}
-    others = (
-        sorted(path.name for path in out.iterdir() if path not in allowed) if out.exists() else []
-    )
-    if others:
+    ours = {*old, *(path.with_suffix(".json") for path in old)}
+    if others := [path.name for path in files if path not in ours]:
         raise ConfigError(
             f"-o {out}: holds {others[0]!a}, which is not of a site that target-bench built; name "
             "a new or empty folder"

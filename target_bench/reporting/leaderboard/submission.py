@@ -49,12 +49,7 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
 class RefusedError(DataError):
-    """A file that is no submission, or one that cannot be on a board.
-
-    Args:
-        fault: member, field and fault.
-        remedy: what its submitter does about it.
-    """
+    """A file that is no submission, or one that cannot be on a board."""
 
     def __init__(self, fault: str, remedy: str = REPACK) -> None:
         super().__init__(f"{fault}; {remedy}")
@@ -158,11 +153,7 @@ class AnswerLine(Strict):
 
 @contextmanager
 def open_archive(path: Path) -> Iterator[zipfile.ZipFile]:
-    """Open a submission; errors as for ``check_zip``.
-
-    Raises:
-        DataError: there is no such file, it cannot be read, or is no zip file at all.
-    """
+    """Open a submission; errors as for ``check_zip``."""
     try:
         if path.exists() and not path.is_file():
             raise DataError(f"{path}: is not a file")
@@ -176,11 +167,7 @@ def open_archive(path: Path) -> Iterator[zipfile.ZipFile]:
 
 
 def check_zip(file: BinaryIO) -> zipfile.ZipFile:
-    """Return a plain zip of a few small files with known names; no other zip is read.
-
-    Raises:
-        RefusedError: it is another.
-    """
+    """Return a plain zip of a few small files with known names; no other zip is read."""
     size = file.seek(0, SEEK_END)
     if size > LARGEST_ARCHIVE:
         raise RefusedError(
@@ -232,11 +219,7 @@ def _check_members(members: Sequence[zipfile.ZipInfo]) -> None:
 
 
 def read_member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
-    """Return a whole member of at most so many bytes.
-
-    Raises:
-        RefusedError: it is missing, larger, or damaged.
-    """
+    """Return a whole member of at most so many bytes."""
     if name not in archive.namelist():
         raise RefusedError(f"{name}: is missing")
     if (size := archive.getinfo(name).file_size) > most:
@@ -246,11 +229,7 @@ def read_member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
 
 
 def read_runs(archive: zipfile.ZipFile, card: Card) -> dict[str, RunManifest]:
-    """Return run folder -> its manifest, after all checks that need no data.
-
-    Raises:
-        RefusedError: runs, card and members do not fit, or a run is none that others can score.
-    """
+    """Return run folder -> its manifest, after all checks that need no data."""
     names = set(archive.namelist()) - {"card.yaml"}
     runs: dict[str, RunManifest] = {}
     chosen: dict[tuple[Any, ...], str] = {}
@@ -328,11 +307,7 @@ def _check_names(member: str, run: RunManifest) -> None:
 
 
 def read_lines(archive: zipfile.ZipFile, name: str, model: type[ModelT]) -> Iterator[ModelT]:
-    """Yield the lines of a member, of which never more than one is in memory.
-
-    Raises:
-        RefusedError: a line is too long, or not what it should be; the message has its number.
-    """
+    """Yield the lines of a member, of which never more than one is in memory."""
     number = 0
     with _refuse_damage(name), archive.open(name) as file:
         while line := file.readline(LARGEST_LINE + 1):

@@ -96,19 +96,7 @@ def verify(
     observer: Observer | None = None,
     minutes: float = 60.0,
 ) -> Entry:
-    """Read a submission, and compute its scores from its predictions and our own data.
-
-    Args:
-        path: the submission.
-        data_dir: as for ``evaluate``.
-        observer: gets progress and warnings.
-        minutes: how long it may take, all in all.
-
-    Raises:
-        RefusedError: it is not what a submission is, of other data than ours, or takes too long.
-        ConfigError: ``minutes`` is not a positive number.
-        DataError: there is no such file, or the data that it is about are not here or broken.
-    """
+    """Read a submission, and compute its scores from its predictions and our own data."""
     if not 0 < minutes < inf:
         raise ConfigError(f"minutes={minutes!r} (--minutes): expected a number above 0")
     observer = observer or Observer()

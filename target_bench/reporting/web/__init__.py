@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import json
 import os
 import re
 import unicodedata
@@ -22,12 +21,9 @@ if TYPE_CHECKING:
 _FOLDER = Path(__file__).parent
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _ODD = re.compile(r"[^\x20-\x7e]")
-_ESCAPED = {ord(c): f"\\u{ord(c):04x}" for c in "<>&'\u2028\u2029"}
 _REPLACED = {"Cc", "Co", "Zl", "Zp"}
 
 _DIRECTIONS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-
-MARK = "\ufffd"
 
 
 def asset(name: str, folder: Path = _FOLDER) -> str:
@@ -46,8 +42,7 @@ def page_parts(folder: Path, scripts: Sequence[str], style: str) -> dict[str, An
 def environment(*folders: Path) -> "Environment":
     """Jinja over the templates of folders: everything is escaped, nothing may be undefined.
 
-    Filters: ``count``, ``score``, ``interval``, ``probability``, ``label``, ``valid`` and
-    ``script_json``.
+    Filters: ``count``, ``score``, ``interval``, ``probability``, ``label`` and ``valid``.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -59,7 +54,7 @@ def environment(*folders: Path) -> "Environment":
         lstrip_blocks=True,
         finalize=lambda value: valid(value) if type(value) is str else value,
     )
-    filters = (count, score, interval, probability, label, valid, script_json)
+    filters = (count, score, interval, probability, label, valid)
     jinja.filters.update({each.__name__: each for each in filters})
     return jinja
 
@@ -79,25 +74,12 @@ def label(text: str) -> Any:
 
 def shown(text: str) -> str:
     """Return the text with U+FFFD for what does not show or turns other text around."""
-    return (
-        "".join(
-            MARK if c in _DIRECTIONS or unicodedata.category(c) in _REPLACED else c
-            for c in valid(text)
-        )
-        if _ODD.search(text)
-        else text
+    text = valid(text)
+    if not _ODD.search(text):
+        return text
+    return "".join(
+        "\ufffd" if c in _DIRECTIONS or unicodedata.category(c) in _REPLACED else c for c in text
     )
-
-
-def script_json(value: Any) -> Any:
-    r"""JSON for a ``<script type="application/json">``, as markup that needs no more escaping.
-
-    It is ASCII, and what could end or begin an element is written ``\u003c`` and the like.
-    """
-    from markupsafe import Markup
-
-    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
-    return Markup(text.translate(_ESCAPED))  # noqa: S704 (just escaped)
 
 
 def security_policy(script: str, style: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from target_bench import Observer, ask, compare, gate, read_run
-from target_bench.cli.output import folded
+from target_bench.cli.output import fold_notes
 from target_bench.cli.results import print_results
 from target_bench.data.own_data import write_questions
 from target_bench.reporting import plots
@@ -54,7 +54,7 @@ def test_every_screen_says_so(
     assert SYNTHETIC in report.read_text()
     other = TARGET(("retrieval", folder), out=tmp_path).run("tfidf", top_k=[1, 2, 3])[0]
     comparison = replace(compare([run, other]), notes=("one", "two"))
-    shown, _ = folded(comparison, False)
+    shown, _ = fold_notes(comparison, False)
     assert "Note: " not in str(shown)
     assert SYNTHETIC in str(shown)
     assert SYNTHETIC in gate(run, other, "recall@1<-0.5", alpha=0.9).sentence
