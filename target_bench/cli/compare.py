@@ -85,9 +85,9 @@ def compare(
     elif printed_as == "csv":
         say(csv_text(comparison.to_records()).rstrip())
     elif latex:
-        say(layouts.latex(comparison))
+        say(layouts.to_latex(comparison))
     elif printed_as == "markdown":
-        say(layouts.markdown(comparison))
+        say(layouts.to_markdown(comparison))
     else:
         # Of a metric of another harness nothing says whether higher is better.
         words = ("higher", "lower") if comparison.own_means else ("better", "worse")
@@ -97,7 +97,7 @@ def compare(
         if sentences:
             say("")
         shown, count = fold_notes(comparison, every_note)
-        say_as_it_is(layouts.text(shown, terminal_width(), has_colours()))
+        say_as_it_is(layouts.to_text(shown, terminal_width(), has_colours()))
         if count:
             say(count)
 
@@ -153,9 +153,9 @@ def plot(
 def _named(runs: Sequence[str], shared: "Shared") -> list[Path]:
     """Return the run folders that are named, and say what of a folder of runs is left out."""
     from target_bench.core.text_tables import say_wrapped
-    from target_bench.reporting.compare import named_runs
+    from target_bench.reporting.compare import find_runs
 
-    folders, notes = named_runs(runs, RUNS, shared)
+    folders, notes = find_runs(runs, RUNS, shared)
     for note in notes:
         say_wrapped(note)
     return folders

@@ -22,8 +22,8 @@ import typer
 from target_bench.cli import options
 from target_bench.cli.options import argument
 from target_bench.cli.output import exit_if_incomplete, print_json
-from target_bench.cli.plugins import bounds
-from target_bench.cli.samples import sample_rows
+from target_bench.cli.plugins import list_bounds
+from target_bench.cli.samples import lay_out_sample
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, unknown_name
 from target_bench.core.text_tables import counted, print_tables, say, say_wrapped, terminal_width
@@ -215,7 +215,7 @@ def _print_table(table: "Table", name: str) -> None:
     parts = [str(table.context.get(key) or "") for key in ("title", "section_title")]
     is_path = parts[0].replace(" ", "") == table.id.table_id.replace(" ", "")
     title = " / ".join(filter(None, [f"{name} {table.id.label}", *parts[is_path:]]))
-    print_tables(sample_rows(table, range(min(_SAMPLE_ROWS, len(table.rows))), title))
+    print_tables(lay_out_sample(table, range(min(_SAMPLE_ROWS, len(table.rows))), title))
 
 
 # Tasks and metrics
@@ -307,7 +307,7 @@ def _describe_metric(name: str) -> Description:
 
 def _describe_plugin(kind: registry.Kind, name: str) -> Description:
     """Describe a plug-in by its documentation and its settings."""
-    modes = bounds(kind)
+    modes = list_bounds(kind)
     if name in modes:
         return Description({}, text=modes[name])
     plugin = registry.resolve(kind, registry.parse(kind, name).target, other_names=modes)

@@ -104,10 +104,10 @@ def gate(
 
 
 def _update(path: Path, run: str, out: Path) -> None:
-    from target_bench.reporting.gate import run_to_check
+    from target_bench.reporting.gate import find_run_to_check
     from target_bench.runs.baseline_file import write_baseline
     from target_bench.runs.result import read_run
 
-    stored = read_run(run_to_check(run, out))
+    stored = read_run(find_run_to_check(run, out))
     write_baseline(stored, path)
     typer.echo(f"{path}: {stored.folder.name}, {path.stat().st_size / 1e3:,.0f} KB")

@@ -92,12 +92,12 @@ def submit(
 ) -> None:
     """Read the card, pack and say what was packed."""
     from target_bench.reporting.leaderboard.card import read_card
-    from target_bench.reporting.leaderboard.pack import add_retrievals, corpora_of, pack
+    from target_bench.reporting.leaderboard.pack import add_retrievals, list_corpora, pack
     from target_bench.runs.find import find
 
     folders = add_retrievals([find(run, RUNS) for run in runs])
     if card is None:
-        corpora = ", ".join(f"{name}: no" for name in corpora_of(folders))
+        corpora = ", ".join(f"{name}: no" for name in list_corpora(folders))
         raise ConfigError(
             "--card: name a YAML file that describes the system, such as\n\n"
             f"{CARD.format(corpora=corpora)}"

@@ -54,7 +54,7 @@ def takes_config(*names: str) -> Callable[[Callable[..., None]], Callable[..., N
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         def run(context: typer.Context, **values: Any) -> None:
             given = {name: values.pop(name) for name in names}
-            given = {n: value for n, value in given.items() if on_line(context, n)}
+            given = {n: value for n, value in given.items() if is_on_line(context, n)}
             command(context=context, given=given, **values)
 
         parameters = [
@@ -112,7 +112,7 @@ PrintedForm = Literal["text", "markdown", "csv", "json"]
 PrintedAs = Annotated[PrintedForm, typer.Option("--format", help="How it is printed.")]
 
 
-def on_line(context: typer.Context, name: str) -> bool:
+def is_on_line(context: typer.Context, name: str) -> bool:
     """Whether a parameter stands on the command line."""
     source = context.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import typer
 
 from target_bench.cli import options
-from target_bench.cli.progress import TerminalObserver, paused
-from target_bench.cli.results import print_results, records_of
+from target_bench.cli.progress import TerminalObserver, pause_bars
+from target_bench.cli.results import make_records, print_results
 from target_bench.core.errors import ConfigError, PluginError, StoreError, TargetBenchError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import LEFT_OUT
@@ -95,7 +95,7 @@ def print_at_end(
         from target_bench.runs.score_tables import score_tables, to_document
 
         document = {"results": [to_document(result) for result in ordered]}
-        print_as(printed_as, document, records_of(ordered), score_tables(ordered, every))
+        print_as(printed_as, document, make_records(ordered), score_tables(ordered, every))
     _fail_if_queries_failed(ordered)
     exit_if_incomplete(observer.warned)
 
@@ -198,7 +198,7 @@ def ask_for_consent(plugin: object, estimate: "Estimate", yes: bool) -> None:
 
 def print_cost(estimate: "Estimate") -> bool:
     """Print the number and cost of the requests; the user ask_to_pay before."""
-    with paused():
+    with pause_bars():
         typer.echo(visible(f"{estimate.plugin}: {describe_cost(estimate)}"), err=True)
     return True
 
@@ -212,7 +212,7 @@ def ask_to_pay(*estimates: "Estimate") -> bool:
             "standard input is not a terminal, so you cannot be asked whether to send them; pass "
             "--yes to send them"
         )
-    with paused():
+    with pause_bars():
         try:
             return typer.confirm("Send them?", err=True)
         except typer.Abort:

@@ -74,7 +74,9 @@ def _plugins(kind: registry.Kind) -> tuple[Rows, Rows]:
             broken = dict.fromkeys(rows[0], "") | {kind: name}
             column = "title" if kind == "corpus" else "what it is"
             contributed.append(broken | {column: without_secrets(str(error))})
-    rows += [{kind: name, "needs": "", "what it is": text} for name, text in bounds(kind).items()]
+    rows += [
+        {kind: name, "needs": "", "what it is": text} for name, text in list_bounds(kind).items()
+    ]
     return rows, contributed
 
 
@@ -143,7 +145,7 @@ def _summary(plugin: type) -> str:
     return (plugin.__doc__ or "").strip().split("\n")[0].replace("``", "`")
 
 
-def bounds(kind: str) -> Mapping[str, str]:
+def list_bounds(kind: str) -> Mapping[str, str]:
     """Return name -> what it is, of the upper and lower bounds among plug-ins of this kind."""
     if kind == "retriever":
         return {name: _summary(registry.resolve("retriever", name)) for name in BOUNDS}

@@ -23,7 +23,7 @@ _ACTIVE: list["TerminalObserver"] = []
 
 
 @contextmanager
-def paused() -> Iterator[None]:
+def pause_bars() -> Iterator[None]:
     """Take the bar off the terminal, as long as a question stands there."""
     active = [observer.bars for observer in _ACTIVE if observer.bars is not None]
     for bars in active:

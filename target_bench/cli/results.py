@@ -48,14 +48,14 @@ def print_results(results: "Sequence[Result]", on_data: Sequence[str], every: bo
         say("")
     if len(groups) > 1:
         _print_by_corpus(results)
-    known = [(result, note) for result in results for note in notes_on(result)]
+    known = [(result, note) for result in results for note in list_notes(result)]
     for note in on_data if every else ():
         say_wrapped(note, "  ")
     for result, note in known if every else ():
         data = f"{result.corpus} {result.task}, " if len(groups) > 1 else ""
         say_wrapped(f"{data}{result.label}: {note}", "  ")
     if results:
-        parts = last_line(results, 0 if every else len(known) + len(on_data), len(groups))
+        parts = describe_next(results, 0 if every else len(known) + len(on_data), len(groups))
         say_wrapped(" · ".join(parts))
 
 
@@ -71,11 +71,11 @@ def _print_by_corpus(results: "Sequence[Result]") -> None:
             continue
         lead, _ = leading_metric(of_run)
         table = replace(compare_results(of_run, [lead], of_run[0]), notes=())
-        say_as_it_is(layouts.text(table, terminal_width(), has_colours()))
+        say_as_it_is(layouts.to_text(table, terminal_width(), has_colours()))
         say("")
 
 
-def records_of(results: "Sequence[Result]") -> list[dict[str, Any]]:
+def make_records(results: "Sequence[Result]") -> list[dict[str, Any]]:
     """Return a record for each score of each run: what was run, the value and its interval."""
     names = ("corpus", "split", "task", "retriever", "generator")
     records = []
@@ -88,7 +88,7 @@ def records_of(results: "Sequence[Result]") -> list[dict[str, Any]]:
     return records
 
 
-def notes_on(result: "Result") -> Iterator[str]:
+def list_notes(result: "Result") -> Iterator[str]:
     """Yield what is to know about the rankings and answers of a run, beside their scores."""
     counts, answers = result.counts, result.answer_counts
     if result.command.limit:
@@ -124,7 +124,7 @@ def _share_text(n: int, asked: int, have: str) -> str:
     return f"{n:,} of {counted(asked, 'question')} {singular[verb] if n == 1 else verb} {what}"
 
 
-def last_line(results: "Sequence[Result]", n_notes: int, n_groups: int) -> Iterator[str]:
+def describe_next(results: "Sequence[Result]", n_notes: int, n_groups: int) -> Iterator[str]:
     """Yield where the runs are, how many notes there are, and the next command."""
     store = results[0].folder.parent
     reused = sum(result.reused for result in results)

@@ -17,7 +17,7 @@ from target_bench.cli.options import (
     Verbose,
     Yes,
     argument,
-    on_line,
+    is_on_line,
     option,
     takes_config,
 )
@@ -273,7 +273,7 @@ def score(
         return
     pairs = [(task or RANKING_TASK, _corpora([*([corpus] if corpus else []), *options.corpora]))]
     files = {"run_file": "--run", "predictions": "--predictions", "order": "--order"}
-    written = [(name, flag) for name, flag in files.items() if on_line(context, name)]
+    written = [(name, flag) for name, flag in files.items() if is_on_line(context, name)]
     from target_bench.harness.score_given import score_given
 
     with _run_and_print(pairs, options, shown, written) as (pairs_to_score, how, results):

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from target_bench.core.schema import Table
 
 
-def sample_rows(
+def lay_out_sample(
     table: "Table",
     numbers: Sequence[int],
     title: str,

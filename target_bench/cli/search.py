@@ -11,7 +11,7 @@ from target_bench.cli import options
 from target_bench.cli.options import argument, option
 from target_bench.cli.output import exit_if_incomplete, print_as, print_notes
 from target_bench.cli.progress import TerminalObserver
-from target_bench.cli.samples import LONGEST_CELL, cut_text, sample_rows
+from target_bench.cli.samples import LONGEST_CELL, cut_text, lay_out_sample
 from target_bench.core.schema import LEFT_OUT
 from target_bench.core.text_tables import (
     Column,
@@ -163,7 +163,7 @@ def _sample(hit: "Hit", match: "Callable[[Table], list[Match]]", full: bool) -> 
     found = "rows that match best" if matches else "first rows"
     numbers = [row for row, _ in matches] or range(min(3, len(hit.table.rows)))
     matching = {column for _, columns in matches for column in columns}
-    table = sample_rows(hit.table, numbers, f"{_label(hit)}: {found}", matching, full)
+    table = lay_out_sample(hit.table, numbers, f"{_label(hit)}: {found}", matching, full)
     columns = [Column("row", right=True), *table.columns]
     rows = [[str(i + 1), *row] for i, row in zip(numbers, table.rows, strict=True)]
     return replace(table, columns=columns, rows=rows)

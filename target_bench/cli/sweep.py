@@ -147,9 +147,9 @@ def _print(loaded: "Sweep", outcomes: "list[CellOutcome]", form: options.Printed
     concluded = conclusions.conclude(o.result for o in outcomes if o.result is not None)
     path = loaded.out / f"{loaded.name}.conclusions.md"
     if concluded:
-        text = conclusions.markdown(loaded.name, concluded)
+        text = conclusions.to_markdown(loaded.name, concluded)
         write_file(path, text.encode("utf-8", "surrogatepass"))
-    ranked = [table for each in concluded for table in conclusions.tables(each, _PLACES)]
+    ranked = [table for each in concluded for table in conclusions.lay_out(each, _PLACES)]
     tables = _outcome_tables(outcomes)
     if form != "text":
         rows = [outcome.as_row() for outcome in outcomes]
@@ -161,7 +161,7 @@ def _print(loaded: "Sweep", outcomes: "list[CellOutcome]", form: options.Printed
         print_as(form, document, rows, [*ranked, *tables])
         return
     for each in concluded:
-        for sentence in conclusions.sentences(each):
+        for sentence in conclusions.describe(each):
             say_wrapped(sentence)
         say("")
     print_tables(*ranked, *tables)

@@ -172,7 +172,7 @@ def choose_runs(
         folders, left_out = newest_runs_of_corpora(Path(str(first_named)))
         notes = [left_out] if left_out else []
     else:
-        folders, notes = named_runs(named, out)
+        folders, notes = find_runs(named, out)
     if baseline is None:
         if len(folders) > 1 and is_folder:
             rule = f"The baseline of a folder is {BASELINE_OF_FOLDER}; --baseline names it."
@@ -181,13 +181,13 @@ def choose_runs(
     among = [folder for folder in folders if read_manifest(folder).asked.label == baseline]
     if len({read_manifest(folder).asked.corpus for folder in among}) == len(among):
         among = among[:1]  # of a method's runs on several corpora any names the method
-    (first, *more), _ = (among, []) if len(among) == 1 else named_runs(baseline, out)
+    (first, *more), _ = (among, []) if len(among) == 1 else find_runs(baseline, out)
     if more:
         raise ConfigError(f"baseline={baseline!s:.200}: name one run, not {1 + len(more)}")
     return folders, first, notes
 
 
-def named_runs(
+def find_runs(
     runs: RunLike | Iterable[RunLike], out: str | Path, shared: Shared = COMPARED
 ) -> tuple[list[Path], list[str]]:
     """Return the run folders that are named, and what to say of the choice among others.
@@ -213,7 +213,7 @@ def named_runs(
         if isinstance(run, Result):
             folders.append(run.folder)
         elif not isinstance(run, str | Path):
-            several, more = named_runs(run, out, shared)
+            several, more = find_runs(run, out, shared)
             folders += several
             notes += more
         elif is_store(run):

@@ -122,7 +122,7 @@ def _conclude(runs: Sequence[Result]) -> Conclusion | None:
         notes.append(f"{why}.")
     effects: list[MainEffect] = []
     if are_means(scores):
-        effects, unclear = main_effects(factors(ranked), scores)
+        effects, unclear = main_effects(list_factors(ranked), scores)
         if unclear:
             notes.append(
                 f"{' and '.join(unclear)}: no effect of its own is known, because no cells differ "
@@ -161,7 +161,7 @@ def _rank(runs: Sequence[Result], metric: str) -> Comparison:
 
 def _name_cells(runs: Sequence[Result]) -> list[str]:
     """Name the runs by what varies between them: ``bm25, k1=0.9``."""
-    varied = factors(runs)
+    varied = list_factors(runs)
     names = [run.label for run in runs]
     if varied:
         names = [
@@ -195,7 +195,7 @@ def _test_against_best(corpus: str, metric: str, values: Mapping[str, Values]) -
 _SHARED = ("corpus", "split", "about", "database", "limit", "task", "k")
 
 
-def factors(runs: Sequence[Result]) -> dict[str, tuple[str, ...]]:
+def list_factors(runs: Sequence[Result]) -> dict[str, tuple[str, ...]]:
     """Return what varies between runs that were asked the same queries.
 
     A setting that all runs of a plug-in share belongs to the plug-in and is no factor.
@@ -217,7 +217,7 @@ def factors(runs: Sequence[Result]) -> dict[str, tuple[str, ...]]:
     return dict(zip(names, columns.values(), strict=True))
 
 
-def levels_in_order(column: Sequence[str]) -> list[str]:
+def sort_levels(column: Sequence[str]) -> list[str]:
     """Return the levels that runs have: numbers ascending, else in the order of the runs."""
     levels = [level for level in dict.fromkeys(column) if level != NONE]
     try:
@@ -239,7 +239,7 @@ def main_effects(varied: Factors, scores: Sequence[Measured]) -> tuple[list[Main
             unclear.append(name)
             continue
         averages = {}
-        for level in levels_in_order(column):
+        for level in sort_levels(column):
             cells = [[scores[i].values for i in cell[level]] for cell in combinations]
             mean = np.mean([np.mean(cell, axis=0) for cell in cells], axis=0)
             averages[level] = Values(mean_of(metric, mean, spec))
@@ -276,19 +276,19 @@ def are_means(scores: Sequence[Measured]) -> bool:
 # Sentences and tables
 
 
-def markdown(name: str, conclusions: Sequence[Conclusion]) -> str:
+def to_markdown(name: str, conclusions: Sequence[Conclusion]) -> str:
     """Return the file ``NAME.conclusions.md`` of a sweep."""
     lines = [f"# What the sweep {name} shows", ""]
     for conclusion in conclusions:
         first = conclusion.rankings[0]
         lines += [f"## {first.corpora[0]}: {first.task}, {conclusion.metric}", ""]
-        for sentence in sentences(conclusion):
+        for sentence in describe(conclusion):
             lines += [sentence.replace("*", "\\*"), ""]
-        lines += [text_tables.markdown(tables(conclusion)), ""]
+        lines += [text_tables.markdown(lay_out(conclusion)), ""]
     return "\n".join(lines)
 
 
-def sentences(conclusion: Conclusion) -> list[str]:
+def describe(conclusion: Conclusion) -> list[str]:
     """Return sentences on the best cell, the settings that matter, and what limits both."""
     lines = []
     for best, *others in (ranking.rows for ranking in conclusion.rankings):
@@ -317,7 +317,7 @@ def _describe_range(effect: MainEffect) -> str:
     return f"{effect.factor} ({' to '.join(ends)})"
 
 
-def tables(conclusion: Conclusion, most: int | None = None) -> list[TextTable]:
+def lay_out(conclusion: Conclusion, most: int | None = None) -> list[TextTable]:
     """Return rankings, of which ``most`` places are shown, and main effects."""
     shown = []
     for ranking in conclusion.rankings:

@@ -20,7 +20,7 @@ from target_bench.core.text_tables import (
 )
 from target_bench.metrics import stats
 from target_bench.metrics.scores import canonical_name, is_perfect, spec_of
-from target_bench.reporting.compare import RunLike, compare, named_runs
+from target_bench.reporting.compare import RunLike, compare, find_runs
 from target_bench.reporting.layouts import describe_own_means
 from target_bench.reporting.rows import Comparison, Difference, Row, flat_record
 from target_bench.reporting.sentences import describe_power
@@ -284,7 +284,7 @@ def gate(
     if columns is not None:
         return _gate_values(Path(str(baseline)), files[0], columns, rules, alpha)
     if isinstance(baseline, str | Path) and Path(baseline).suffix == ".json":
-        checked = run_to_check(run, out)
+        checked = find_run_to_check(run, out)
     else:
         baseline, checked = _find_runs(2, [baseline, run], out)
     with open_baseline(baseline, Path(out), checked) as base:
@@ -375,14 +375,14 @@ def _describe_easy(rules: Sequence[Rule], base: Result, run: Result) -> Iterator
         yield remark
 
 
-def run_to_check(run: RunLike, out: str | Path) -> Path:
+def find_run_to_check(run: RunLike, out: str | Path) -> Path:
     """Return the folder of the one run that is named: of a label, as ``bm25``, the newest run."""
     (folder,) = _find_runs(1, [run], out)
     return folder
 
 
 def _find_runs(n: int, runs: Sequence[RunLike], out: str | Path) -> list[Path]:
-    folders, _ = named_runs(runs, out)
+    folders, _ = find_runs(runs, out)
     if len(folders) != n:
         names = first_of([folder.name for folder in folders], 4)
         raise ConfigError(

@@ -15,29 +15,31 @@ from target_bench.runs.score_tables import metric_column, score_cell
 _BESIDE = 3  # metrics with their intervals in a terminal of 80 columns
 
 
-def text(comparison: Comparison, width: int | None = None, colours: bool = False) -> str:
+def to_text(comparison: Comparison, width: int | None = None, colours: bool = False) -> str:
     """Lay a comparison out as text."""
-    shown = text_tables.text(tables(comparison), width, colours)
-    below = [line for part in legend(comparison) for line in text_tables.wrapped(part, width)]
+    shown = text_tables.text(lay_out(comparison), width, colours)
+    below = [
+        line for part in describe_tests(comparison) for line in text_tables.wrapped(part, width)
+    ]
     return "\n".join([shown, "", *below])
 
 
-def markdown(comparison: Comparison) -> str:
+def to_markdown(comparison: Comparison) -> str:
     """Lay a comparison out as pipe tables."""
-    below = "\n".join(line.replace("*", "\\*") for line in legend(comparison))
-    return f"{text_tables.markdown(tables(comparison))}\n\n{below}"
+    below = "\n".join(line.replace("*", "\\*") for line in describe_tests(comparison))
+    return f"{text_tables.markdown(lay_out(comparison))}\n\n{below}"
 
 
-def latex(comparison: Comparison) -> str:
+def to_latex(comparison: Comparison) -> str:
     """Lay a comparison out as ``tabular`` environments for the package booktabs."""
-    lines = [line for table in tables(comparison) for line in _latex_table(table)]
-    return "\n".join([*lines, *map(_latex_comment, legend(comparison))])
+    lines = [line for table in lay_out(comparison) for line in _latex_table(table)]
+    return "\n".join([*lines, *map(_latex_comment, describe_tests(comparison))])
 
 
 # Tables
 
 
-def tables(comparison: Comparison) -> list[TextTable]:
+def lay_out(comparison: Comparison) -> list[TextTable]:
     """Lay the rows out: a table a metric, or of one corpus the tested ones and then the others."""
     by_metric = {
         metric: list(rows) for metric, rows in groupby(comparison.rows, lambda row: row.metric)
@@ -156,7 +158,7 @@ def is_best(row: Row, rows: Iterable[Row]) -> bool:
     return len(scores) > 1 and row.score.value == max(scores, key=row.spec.merit)
 
 
-def legend(comparison: Comparison) -> list[str]:
+def describe_tests(comparison: Comparison) -> list[str]:
     """Return the name of the tests, and how to read the tables."""
     family, several = ", ".join(comparison.tested), len(comparison.corpora) > 1
     over = " over all corpora" if several else ""

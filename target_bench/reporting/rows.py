@@ -316,12 +316,12 @@ class Comparison:
         return str(self)
 
     def __str__(self) -> str:
-        from target_bench.reporting.layouts import text
+        from target_bench.reporting.layouts import to_text
 
-        return text(self)
+        return to_text(self)
 
     def _repr_html_(self) -> str:
         from target_bench.core.html_view import html
-        from target_bench.reporting.layouts import legend, tables
+        from target_bench.reporting.layouts import describe_tests, lay_out
 
-        return html(tables(self), legend(self))
+        return html(lay_out(self), describe_tests(self))

@@ -99,7 +99,11 @@ def test_the_headline_metric_alone_is_tested(runs: Runs) -> None:
         assert difference.p < 0.05
     tested = _difference(comparison, "recall@10")
     assert (tested.p_corrected, tested.marker) == (tested.p, "***")
-    text, markdown, latex = str(comparison), layouts.markdown(comparison), layouts.latex(comparison)
+    text, markdown, latex = (
+        str(comparison),
+        layouts.to_markdown(comparison),
+        layouts.to_latex(comparison),
+    )
     for form in (text, markdown, latex):
         assert form.count("not tested · retrieval, mini test") == 1
     assert "| run | R@1 [95%] | mrr [95%] |" in markdown
@@ -110,11 +114,11 @@ def test_the_headline_metric_alone_is_tested(runs: Runs) -> None:
 def test_forms(runs: Runs) -> None:
     comparison = compare([runs.bm25, runs.tfidf], ["recall@1", "mrr"])
     assert "-.083*" in str(comparison)
-    latex = layouts.latex(comparison)
+    latex = layouts.to_latex(comparison)
     assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == 2
     assert r"run & score [95\%] & difference [95\%] & p & W/T/L \\" in latex
     assert r"& $-$.083\rlap{$^{*" in latex
-    assert "| bm25 | .804 [.759, .843] |" in layouts.markdown(comparison)
+    assert "| bm25 | .804 [.759, .843] |" in layouts.to_markdown(comparison)
     for row, record in zip(comparison.rows, comparison.to_records(), strict=True):
         score = row.score
         assert (record["score"], record["low"], record["high"]) == (
@@ -127,8 +131,8 @@ def test_forms(runs: Runs) -> None:
         names = ("difference", "difference_low", "difference_high")
         assert tuple(record[name] for name in names) == bounds
     assert json.loads(json.dumps(comparison.to_json()))["rows"][1]["difference"]["p"] > 0
-    below = layouts.text(comparison, 80).split("\n\n")[-1].splitlines()
-    assert " ".join(below) == " ".join(layouts.legend(comparison))
+    below = layouts.to_text(comparison, 80).split("\n\n")[-1].splitlines()
+    assert " ".join(below) == " ".join(layouts.describe_tests(comparison))
     assert max(map(len, below)) <= 80
 
 
@@ -188,7 +192,7 @@ def test_parts_without_a_judged_query(own_runs: Runs) -> None:
     last = json.loads(json.dumps(comparison.to_json(), allow_nan=False))["rows"][-1]
     assert (last["score"], last["low"], last["difference"]) == (None, None, None)
     assert comparison.to_records()[-1]["score"] is None
-    assert "| task=text_to_sql | 0 | tfidf | – |" in layouts.markdown(comparison)
+    assert "| task=text_to_sql | 0 | tfidf | – |" in layouts.to_markdown(comparison)
 
 
 def test_baseline_and_what_a_run_may_be(runs: Runs) -> None:

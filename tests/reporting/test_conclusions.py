@@ -22,9 +22,9 @@ from target_bench.reporting.conclusions import (
     NONE,
     are_means,
     conclude,
-    factors,
-    levels_in_order,
+    list_factors,
     main_effects,
+    sort_levels,
 )
 from target_bench.runs.manifest import Identity, Manifest
 from target_bench.runs.result import Result
@@ -72,12 +72,12 @@ def test_words_and_tables() -> None:
         "The best cell was chosen on these queries",
         "Significant effects on the average, ",
     ]
-    for sentence, start in zip(conclusions.sentences(conclusion), starts, strict=False):
+    for sentence, start in zip(conclusions.describe(conclusion), starts, strict=False):
         assert sentence.startswith(start)
-    shown = text_tables.text(conclusions.tables(conclusion, 3), 80)
+    shown = text_tables.text(conclusions.lay_out(conclusion, 3), 80)
     assert max(map(len, shown.splitlines())) <= 80
     assert "4 more, all in the file" in shown
-    page = conclusions.markdown("titles", [conclusion])
+    page = conclusions.to_markdown("titles", [conclusion])
     assert page.count("\n| bm25, k1=") == 6
     assert "fields=[title, header, rows] |" in page
     assert "| fields | 80 | [title, header, rows] |" in page
@@ -258,9 +258,9 @@ def _asked(commands: list[Any]) -> list[Result]:
     ],
 )
 def test_what_varies(commands: list[Any], varied: dict[str, tuple[str, ...]]) -> None:
-    assert factors(_asked(commands)) == varied
+    assert list_factors(_asked(commands)) == varied
 
 
 def test_levels_are_in_their_natural_order() -> None:
-    (column,) = factors(_asked([f"bm25:k1={k1}" for k1 in ("10", "9", "1e1")])).values()
-    assert levels_in_order(column) == ["9", "10", "1e1"]
+    (column,) = list_factors(_asked([f"bm25:k1={k1}" for k1 in ("10", "9", "1e1")])).values()
+    assert sort_levels(column) == ["9", "10", "1e1"]

@@ -9,7 +9,7 @@ import pytest
 from target_bench import ConfigError, compare, evaluate, gate, load
 from target_bench.corpora.mini.loader import Mini
 from target_bench.harness.score import score_rankings
-from target_bench.reporting.compare import named_runs
+from target_bench.reporting.compare import find_runs
 from tests.target import TARGET
 
 TINY: dict[str, Any] = {"limit": 20, "top_k": 1}
@@ -18,15 +18,15 @@ TINY: dict[str, Any] = {"limit": 20, "top_k": 1}
 def test_labels_are_runs_of_the_newest_data_that_has_them_all(tmp_path: Path) -> None:
     on_all = evaluate(["bm25", "tfidf"], "mini", out=tmp_path, top_k=1)
     again = evaluate(["bm25", "lsa"], "mini", out=tmp_path, **TINY)
-    folders, (note,) = named_runs(["bm25", "tfidf"], tmp_path)
+    folders, (note,) = find_runs(["bm25", "tfidf"], tmp_path)
     assert folders == [result.folder for result in on_all]
     assert note.startswith("Left out: 2 runs with limit 20. To choose runs, name them")
-    assert named_runs(["lsa", "bm25"], tmp_path)[0] == [again[1].folder, again[0].folder]
-    assert named_runs("tfidf", tmp_path) == ([on_all[1].folder], [])
+    assert find_runs(["lsa", "bm25"], tmp_path)[0] == [again[1].folder, again[0].folder]
+    assert find_runs("tfidf", tmp_path) == ([on_all[1].folder], [])
     for name, folder in (("lsa", again[1].folder), ("tfidf", on_all[1].folder)):
         assert gate("bm25", name, out=tmp_path).run == folder
     with pytest.raises(ConfigError, match=r"lssa: neither .*\. Did you mean lsa\?"):
-        named_runs(["bm25", "lssa"], tmp_path)
+        find_runs(["bm25", "lssa"], tmp_path)
 
 
 def test_the_baseline_of_a_folder_is_told(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_runs_of_other_cutoffs_are_tested_by_what_they_share(tmp_path: Path) -> 
 
 def test_forms() -> None:
     table = _compare("recall@1", "mrr")
-    text, page, tex = layouts.text(table), layouts.markdown(table), layouts.latex(table)
+    text, page, tex = layouts.to_text(table), layouts.to_markdown(table), layouts.to_latex(table)
     for form in (text, page, tex):
         assert "recall@1: smallest difference that 40 queries can detect: ." in form
         for row in table.rows:
@@ -90,7 +90,7 @@ def test_forms() -> None:
     assert {line.count("&") for line in body} == {2}
     assert tex.count(r"\textbf{") == 4
     assert r"\rlap{$^{*" in tex
-    shown = layouts.text(_compare(), 80)
+    shown = layouts.to_text(_compare(), 80)
     assert max(map(len, shown.splitlines())) <= 80
     assert "recall@1 · retrieval · descriptive, not tested" in shown
 
@@ -99,8 +99,8 @@ def test_a_method_that_was_not_run_everywhere_and_a_corpus_of_one_run() -> None:
     runs = [folder for key, folder in _folders().items() if key != ("validation", "tfidf")]
     table = compare(runs, ["mrr"])
     assert f"tfidf was not run on {VALIDATION}" in table.notes
-    assert "| – |" in layouts.markdown(table)
-    assert "& --" in layouts.latex(table)
+    assert "| – |" in layouts.to_markdown(table)
+    assert "& --" in layouts.to_latex(table)
     alone = [folder for (split, m), folder in _folders().items() if split == "test" or "ours" in m]
     table = compare(alone, ["mrr"])
     row = _row(table, "mrr", VALIDATION, "ours")

@@ -37,7 +37,7 @@ class Data(NamedTuple):
     @property
     def name(self) -> str:
         """Corpus, split and what was mixed in."""
-        name = " + ".join([f"{corpus_title(self.corpus)} {self.split}", *self.distractors])
+        name = " + ".join([f"{find_title(self.corpus)} {self.split}", *self.distractors])
         return f"{name}, {self.about.replace('_', ' ')}" if self.about else name
 
 
@@ -67,7 +67,7 @@ def make_boards(entries: Iterable[Entry]) -> list[Record]:
     return [_make_board(task, tasks[key], by_id) for key in sorted(tasks) for task in key[1:]]
 
 
-def corpus_title(name: str) -> str:
+def find_title(name: str) -> str:
     """Return the name of a corpus as its authors write it, if it is registered."""
     if name not in registry.names("corpus"):
         return name

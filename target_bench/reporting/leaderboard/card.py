@@ -163,7 +163,7 @@ def parse_card(content: bytes) -> Card:
         raise ValueError("\n".join(map(_describe_fault, faults))) from None
 
 
-def first_fault(error: ValidationError) -> str:
+def describe_first_fault(error: ValidationError) -> str:
     """Describe the first field that is wrong, in printable text of bounded length."""
     return _describe_fault(error.errors(include_url=False)[0])
 

@@ -17,7 +17,7 @@ from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.files import atomic_write
 from target_bench.core.identity import reads_gold
 from target_bench.core.schema import Retrieval
-from target_bench.reporting.leaderboard.card import Card, first_fault
+from target_bench.reporting.leaderboard.card import Card, describe_first_fault
 from target_bench.reporting.leaderboard.submission import (
     SUFFIX,
     AnswerLine,
@@ -49,7 +49,9 @@ def pack(folders: Sequence[Path], card: Card, out: Path) -> Path:
             check_registered(str(folder), task, _name_corpus(manifest), *asked.distractors)
             run = _publish_manifest(folder, manifest)
         except ValidationError as error:
-            raise ConfigError(f"{folder}: cannot be submitted: {first_fault(error)}") from error
+            raise ConfigError(
+                f"{folder}: cannot be submitted: {describe_first_fault(error)}"
+            ) from error
         except RefusedError as error:
             raise ConfigError(f"cannot be submitted: {error}") from None
         members[f"{folder.name}/manifest.json"] = run.model_dump_json(indent=1)
@@ -82,7 +84,7 @@ def add_retrievals(folders: Sequence[Path]) -> list[Path]:
     return sorted(found, key=lambda folder: (folder.name, folder))
 
 
-def corpora_of(folders: Sequence[Path]) -> list[str]:
+def list_corpora(folders: Sequence[Path]) -> list[str]:
     """Return the names of the corpora that a card has to say something about."""
     return sorted({_name_corpus(read_manifest(folder)) for folder in folders})
 

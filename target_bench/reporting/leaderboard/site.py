@@ -15,10 +15,10 @@ from typing import Any
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.files import atomic_write
 from target_bench.core.observer import Observer
-from target_bench.reporting.leaderboard.board import LEVEL, corpus_title, make_boards
+from target_bench.reporting.leaderboard.board import LEVEL, find_title, make_boards
 from target_bench.reporting.leaderboard.submission import SUFFIX, RefusedError
 from target_bench.reporting.leaderboard.verify import Entry, verify
-from target_bench.reporting.web import environment, page_parts, shown, today
+from target_bench.reporting.web import environment, make_page_parts, shown, today
 from target_bench.runs.record_log import storage_errors
 
 GENERATOR = '<meta name="generator" content="target-bench leaderboard">'
@@ -101,11 +101,11 @@ def _render(board: Mapping[str, Any], **site: Any) -> str:
     jinja = environment(_FOLDER)
     jinja.finalize = lambda value: shown(value) if type(value) is str else value
     # `quoted`: what the page tells to run is pasted into shells
-    jinja.filters |= {"anchor": to_anchor, "title_of": corpus_title, "quoted": quote}
+    jinja.filters |= {"anchor": to_anchor, "title_of": find_title, "quoted": quote}
     return jinja.get_template("board.html.j2").render(
         board=board,
         level=LEVEL,
-        **page_parts(_FOLDER, ["board.js"], "board.css"),
+        **make_page_parts(_FOLDER, ["board.js"], "board.css"),
         date=today(),
         **site,
     )

@@ -23,7 +23,12 @@ from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import DataError
 from target_bench.core.task import Task
 from target_bench.core.task_names import make_task
-from target_bench.reporting.leaderboard.card import Card, Strict, check_visible, first_fault
+from target_bench.reporting.leaderboard.card import (
+    Card,
+    Strict,
+    check_visible,
+    describe_first_fault,
+)
 from target_bench.runs.record_log import ANSWERS, RANKINGS, LogFile
 
 SUFFIX = ".tbs.zip"
@@ -321,7 +326,7 @@ def _validate(model: type[ModelT], content: bytes, where: str) -> ModelT:
     try:
         return model.model_validate_json(content)
     except ValidationError as error:
-        raise RefusedError(f"{where}: {first_fault(error)}") from None
+        raise RefusedError(f"{where}: {describe_first_fault(error)}") from None
 
 
 @contextmanager

@@ -42,13 +42,13 @@ def cut_text(text: str, longest: int = LONGEST_TEXT) -> str | list[Any]:
 
 def list_outcomes(run: ReportRun, queries: Sequence[Query]) -> Outcomes:
     """Return the outcome of each query in a run."""
-    rankings = [ranking_outcome(query, run.tables[query.id]) for query in queries]
+    rankings = [judge_ranking(query, run.tables[query.id]) for query in queries]
     if run.answers is None:
         return rankings, []
     metric = deciding_metric(run.scores)
     values = run.values[metric] if metric else np.full(len(queries), np.nan)
     return rankings, [
-        answer_outcome(
+        judge_answer(
             float(value),
             run.run.answers[query.id].generation.error,
             run.run.judgements.get(query.id, {}).get("verdict"),
@@ -57,7 +57,7 @@ def list_outcomes(run: ReportRun, queries: Sequence[Query]) -> Outcomes:
     ]
 
 
-def ranking_outcome(query: Query, shown: ShownTables) -> str:
+def judge_ranking(query: Query, shown: ShownTables) -> str:
     """Return where the gold tables are: first, found, partly or missed; else why not known."""
     n_gold, ranks = len(set(query.gold)), shown.gold_ranks
     if shown.error is not None:
@@ -69,7 +69,7 @@ def ranking_outcome(query: Query, shown: ShownTables) -> str:
     return "partly" if ranks else "missed"
 
 
-def answer_outcome(value: float, error: str | None, verdict: str | None) -> str:
+def judge_answer(value: float, error: str | None, verdict: str | None) -> str:
     """Return the outcome of an answer: its verdict if it was executed, else by its main metric."""
     if verdict is not None:
         return verdict.replace("_", " ")
@@ -98,7 +98,7 @@ def order_by_failure(outcomes: Sequence[Outcomes]) -> list[int]:
     return sorted(range(len(worst)), key=lambda i: -worst[i])
 
 
-def recall_curve(
+def compute_recall_curve(
     queries: Sequence[Query], ranks: Sequence[Sequence[int]], depth: int
 ) -> list[float]:
     """Return the mean recall at 1, 2, ... ``depth`` by the ranks of gold; empty without any."""
@@ -111,7 +111,7 @@ def recall_curve(
     return (recalled[1:].cumsum() / n).tolist() if n else []
 
 
-def share_in_common(runs: Sequence[ReportRun], queries: Sequence[Query]) -> list[float]:
+def measure_overlap(runs: Sequence[ReportRun], queries: Sequence[Query]) -> list[float]:
     """Return for each query the share of the shown tables that all rankings have.
 
     This is what there is to see without gold tables; empty with fewer than two runs that rank.
@@ -151,7 +151,7 @@ def collect_data(
             for name, column in by_property(queries).items()
             if (divided := partition(column)).groups
         ],
-        "common": share_in_common(runs, queries),
+        "common": measure_overlap(runs, queries),
         "runs": [
             _describe_run(run, queries, *its) for run, its in zip(runs, outcomes, strict=True)
         ],

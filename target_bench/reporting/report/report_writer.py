@@ -10,7 +10,7 @@ from target_bench.core.schema import Dataset
 from target_bench.reporting.report import charts, queries
 from target_bench.reporting.report.report_runs import ReportRun, open_runs
 from target_bench.reporting.report.summary import order_runs, summarize
-from target_bench.reporting.web import environment, page_parts
+from target_bench.reporting.web import environment, make_page_parts
 from target_bench.runs.record_log import write_file
 from target_bench.runs.result import SYNTHETIC
 from target_bench.runs.slicing import by_name, by_property
@@ -67,7 +67,7 @@ def _make_context(runs: Sequence[ReportRun], dataset: Dataset, by: Sequence[str]
     """Return the variables of the template."""
     summary = summarize(runs, dataset, by)
     curves = [
-        queries.recall_curve(
+        queries.compute_recall_curve(
             dataset.queries,
             [run.tables[query.id].gold_ranks for query in dataset.queries],
             run.cutoffs[-1],
@@ -80,7 +80,7 @@ def _make_context(runs: Sequence[ReportRun], dataset: Dataset, by: Sequence[str]
     labels, drawn = [run.label for run in runs], curves[: charts.SERIES]
     return {
         "title": f"{dataset.info.title} {dataset.split}",
-        **page_parts(_FOLDER, _SCRIPTS, "report.css"),
+        **make_page_parts(_FOLDER, _SCRIPTS, "report.css"),
         "dataset": dataset,
         "runs": runs,
         "series": charts.series,

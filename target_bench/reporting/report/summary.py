@@ -12,7 +12,7 @@ from target_bench.core.metric import Score
 from target_bench.core.schema import Dataset
 from target_bench.metrics.scores import answer_metrics, leading, ranking_metrics, spec_of, specs_of
 from target_bench.reporting.compare import compare_results, count_tables
-from target_bench.reporting.layouts import legend
+from target_bench.reporting.layouts import describe_tests
 from target_bench.reporting.report.report_runs import ReportRun
 from target_bench.reporting.sentences import (
     describe_differences,
@@ -192,7 +192,7 @@ def _compare_systems(runs: Sequence[ReportRun], bounds: Sequence[ReportRun], met
         "rows": rows[1:],
         "undecided": [r.system for r in rows[1:] if r.verdict == "not significantly different"],
         "sentence": " ".join(filter(None, (f"{'; '.join(parts)}.", above))),
-        "explained": legend(replace(comparison, baseline=best.label, rows=rows)),
+        "explained": describe_tests(replace(comparison, baseline=best.label, rows=rows)),
     }
 
 

@@ -31,11 +31,11 @@ def asset(name: str, folder: Path = _FOLDER) -> str:
     return (folder / name).read_text(encoding="utf-8")
 
 
-def page_parts(folder: Path, scripts: Sequence[str], style: str) -> dict[str, Any]:
+def make_page_parts(folder: Path, scripts: Sequence[str], style: str) -> dict[str, Any]:
     """Return what the templates of all pages are given: version, script, style and policy."""
     script = "\n".join([asset("page.js"), *(asset(name, folder) for name in scripts)])
     styles = asset("theme.css") + asset(style, folder)
-    policy = security_policy(script, styles)
+    policy = make_policy(script, styles)
     return {"version": __version__, "script": script, "style": styles, "policy": policy}
 
 
@@ -82,7 +82,7 @@ def shown(text: str) -> str:
     )
 
 
-def security_policy(script: str, style: str) -> str:
+def make_policy(script: str, style: str) -> str:
     """Return a Content-Security-Policy that allows this inline script and style only.
 
     No request leaves a page that has it, and no script that came with the data runs. Both are what

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from target_bench.core.schema import Query, TableId
 from target_bench.reporting.report.charts import recall_chart
 from target_bench.reporting.report.queries import (
-    answer_outcome,
-    ranking_outcome,
-    recall_curve,
-    share_in_common,
+    compute_recall_curve,
+    judge_answer,
+    judge_ranking,
+    measure_overlap,
 )
 from target_bench.reporting.report.report_runs import keep_tables
 
@@ -41,14 +41,14 @@ def _tables(names: str) -> tuple[TableId, ...]:
 def test_where_gold_stands(gold: str, tables: str, first: int, outcome: str) -> None:
     shown = keep_tables(_tables(gold), _tables(tables), depth=1)
     assert shown.gold_ranks[:1] == ((first,) if first else ())
-    assert ranking_outcome(Query("q", "?", _tables(gold)), shown) == outcome
+    assert judge_ranking(Query("q", "?", _tables(gold)), shown) == outcome
     assert (shown.tables, shown.n) == (_tables(tables[:1]), len(tables))
 
 
 def test_without_a_ranking_or_gold_table() -> None:
     failed = keep_tables(_tables("a"), [], error="raised")
-    assert ranking_outcome(Query("q", "?", _tables("a")), failed) == "failed"
-    assert ranking_outcome(Query("q", "?", ()), keep_tables([], _tables("a"))) == "unlabelled"
+    assert judge_ranking(Query("q", "?", _tables("a")), failed) == "failed"
+    assert judge_ranking(Query("q", "?", ()), keep_tables([], _tables("a"))) == "unlabelled"
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_without_a_ranking_or_gold_table() -> None:
 def test_what_became_of_an_answer(
     answer: tuple[float, str | None, str | None], outcome: str
 ) -> None:
-    assert answer_outcome(*answer) == outcome
+    assert judge_answer(*answer) == outcome
 
 
 def test_how_far_rankings_agree() -> None:
@@ -79,8 +79,8 @@ def test_how_far_rankings_agree() -> None:
         for i in (0, 1)
     ]
     queries = [Query(n, "?", ()) for n in rankings]
-    assert share_in_common(runs, queries) == [1, 0.5, 0, 1]
-    assert share_in_common(runs[:1], queries) == []
+    assert measure_overlap(runs, queries) == [1, 0.5, 0, 1]
+    assert measure_overlap(runs[:1], queries) == []
 
 
 # The curve and the chart
@@ -92,7 +92,7 @@ letters = st.text("abcdefgh", max_size=6).map(lambda text: "".join(dict.fromkeys
 def test_the_curve_is_mean_recall(cases: list[tuple[str, str]]) -> None:
     queries = [Query(str(i), "?", _tables(gold)) for i, (gold, _) in enumerate(cases)]
     ranks = [keep_tables(_tables(gold), _tables(names)).gold_ranks for gold, names in cases]
-    for k, value in enumerate(recall_curve(queries, ranks, 6), start=1):
+    for k, value in enumerate(compute_recall_curve(queries, ranks, 6), start=1):
         recalls = [len({*gold} & {*names[:k]}) / len(gold) for gold, names in cases]
         assert value == pytest.approx(sum(recalls) / len(cases))
 

@@ -11,7 +11,7 @@ from target_bench.cli.output import fold_notes
 from target_bench.cli.results import print_results
 from target_bench.data.own_data import write_questions
 from target_bench.reporting import plots
-from target_bench.reporting.layouts import text
+from target_bench.reporting.layouts import to_text
 from target_bench.reporting.report import write_report
 from target_bench.runs.result import SYNTHETIC
 from tests.target import TARGET
@@ -61,7 +61,7 @@ def test_every_screen_says_so(
     with_mini = TARGET(("retrieval", "mini"), out=tmp_path).run("bm25", limit=5)[0]
     on_mini = TARGET(("retrieval", "mini"), out=tmp_path).run("tfidf", limit=5)[0]
     table = compare([run, other, with_mini, on_mini])
-    assert f"{run.corpus} test: {SYNTHETIC}" in text(table)
+    assert f"{run.corpus} test: {SYNTHETIC}" in to_text(table)
     print_results([run], [])
     assert SYNTHETIC in capsys.readouterr().out.replace("\n", " ")
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from target_bench.reporting import web
-from target_bench.reporting.web import asset, environment, security_policy, valid
+from target_bench.reporting.web import asset, environment, make_policy, valid
 from tests.reporting.report.written import HOSTILE
 
 texts = st.one_of(st.sampled_from(HOSTILE), st.text(st.characters(exclude_categories=[])))
@@ -34,7 +34,7 @@ def test_templates_escape(text: str, tmp_path: Path) -> None:
 def test_policy_names_what_may_run() -> None:
     script = asset("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    policy = security_policy(script, "")
+    policy = make_policy(script, "")
     assert f"script-src 'sha256-{digest}'" in policy
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
