@@ -106,7 +106,10 @@ def lines(table: TextTable, width: int | None = None, colours: bool = False) -> 
             for i, row in enumerate(table.rows)
         ]
         texts.append([visible(column.name), *cells])
-    beside = [_join_pairs(cells) if "\n" in cells[0] else cells for cells in texts]
+    beside = [
+        _join_pairs(cells, column.right) if "\n" in column.name else cells
+        for column, cells in zip(table.columns, texts, strict=True)
+    ]
     widths = _fit(table.columns, beside, width)
     if width is not None and _total(widths) > width:
         beside, widths = texts, _fit(table.columns, texts, width)
@@ -125,12 +128,13 @@ def lines(table: TextTable, width: int | None = None, colours: bool = False) -> 
     return printed
 
 
-def _join_pairs(cells: Sequence[str]) -> list[str]:
+def _join_pairs(cells: Sequence[str], right: bool) -> list[str]:
     """Return a column with the two lines of its cells side by side."""
     first = max((_cell_len(cell.split("\n")[0]) for cell in cells[1:]), default=0)
     joined = [cells[0].replace("\n", " ")]
     for upper, *lower in (cell.split("\n") for cell in cells[1:]):
-        joined.append(" ".join([" " * (first - _cell_len(upper)) + upper, *lower]))
+        blank = " " * (first - _cell_len(upper))
+        joined.append(" ".join([blank + upper if right else upper + blank, *lower]))
     widest = max(map(_cell_len, joined))
     return [cell + " " * (widest - _cell_len(cell)) for cell in joined]
 
