@@ -5,8 +5,9 @@
     python -m benchmarks.reproduce --page
 
 Of every figure: **pass** (it agrees with the published one within the tolerance), **differ** (it
-does not, and the reason stands there), or **cannot** (a file, a model or an address is missing). A
-figure that is no longer what reproductions.yaml records, or differs without a reason, is
+does not, and the reason stands there), or **missing** (a file, a model or an address is not at
+hand).
+A figure that is no longer what reproductions.yaml records, or differs without a reason, is
 **changed**: the exit code is 1.
 """
 
@@ -40,7 +41,7 @@ class Outcome:
     """What came of one published figure.
 
     Attributes:
-        status: pass, differ, changed or cannot.
+        status: pass, differ, changed or missing.
         here: the figure as computed now, if it was.
         why: the reason of a difference, or what is missing.
     """
@@ -105,13 +106,13 @@ def reproduce(entry: Mapping[str, Any]) -> Iterator[Outcome]:
     reasons = document()["reasons"]
     for figure in entry["figures"]:
         if "missing" in entry:
-            yield Outcome(entry, figure, "cannot", None, entry["missing"])
+            yield Outcome(entry, figure, "missing", None, entry["missing"])
             continue
         needed = tuple(_filled(path, figure) for path in entry.get("needs", ()))
         data = os.environ.get("TARGET_BENCH_DATA")
         printed = _output(_filled(entry["command"], figure), needed, data)
         if isinstance(printed, str):
-            yield Outcome(entry, figure, "cannot", None, printed)
+            yield Outcome(entry, figure, "missing", None, printed)
             continue
         if isinstance(printed, RuntimeError):
             yield Outcome(entry, figure, "changed", None, str(printed))
@@ -189,7 +190,7 @@ def _line(outcome: Outcome) -> str:
 
 def _counts(outcomes: Sequence[Outcome]) -> str:
     statuses = [outcome.status for outcome in outcomes]
-    counts = (f"{statuses.count(name)} {name}" for name in ("pass", "differ", "cannot", "changed"))
+    counts = (f"{statuses.count(name)} {name}" for name in ("pass", "differ", "missing", "changed"))
     return f"{len(statuses)} figures: {', '.join(counts)}"
 
 
@@ -206,7 +207,7 @@ def page() -> str:
 
 def _recorded(entry: Mapping[str, Any], figure: Mapping[str, Any]) -> Outcome:
     here = figure.get("here")
-    status = "cannot" if here is None else "differ" if "why" in figure else "pass"
+    status = "missing" if here is None else "differ" if "why" in figure else "pass"
     return Outcome(entry, figure, status, here, figure.get("why", ""))
 
 
@@ -215,7 +216,7 @@ def _row(entry: Mapping[str, Any]) -> str:
     outcomes = [_recorded(entry, figure) for figure in entry["figures"]]
     passed, differing, lacking = (
         [outcome for outcome in outcomes if outcome.status == status]
-        for status in ("pass", "differ", "cannot")
+        for status in ("pass", "differ", "missing")
     )
     cells = [entry["table"], _listed(passed), _listed(differing), ""]
     if reasons := list(dict.fromkeys(outcome.why for outcome in differing)):

@@ -29,6 +29,21 @@ def test_entries_are_whole() -> None:
                 assert figure.get("why", next(iter(reasons))) in reasons
 
 
+@pytest.mark.parametrize(
+    ("paper", "table", "n"),
+    [
+        ("Struc-Bench", "Table 2", 4 * 6 * 9),
+        ("ToTTo", "Table 6", 8),
+        ("ToTTo", "Table 9", 3 * 3 * 3),
+        ("TARGET", "arXiv 2505.11545", 139),
+        ("TabXEval", "Table 5", 15),
+    ],
+)
+def test_printed_figures_have_rows(paper: str, table: str, n: int) -> None:
+    tables = [e for e in ENTRIES if e["paper"].startswith(paper) and e["table"].startswith(table)]
+    assert sum(len(entry["figures"]) for entry in tables) == n
+
+
 def test_a_tolerance_is_no_larger_than_a_tenth_of_the_figure() -> None:
     assert reproduce.agree(27.2, 25.6, 2)
     assert not reproduce.agree(27.7, 25.6, 2)
@@ -57,13 +72,13 @@ def test_a_changed_figure_and_a_missing_file(
     assert statuses == ["pass", "differ", "changed", "changed"]
     (absent, *_) = reproduce.reproduce(entry | {"needs": ["$TARGET_BENCH_DATA/{name}.txt"]})
     assert (absent.status, absent.why) == (
-        "cannot",
+        "missing",
         "there is no file $TARGET_BENCH_DATA/agrees.txt",
     )
     (failed, *_) = reproduce.reproduce(entry | {"command": "target-bench describe corpus minni"})
     (broken, *_) = reproduce.reproduce(entry | {"command": "python -c 1/0"})
     assert (broken.status, broken.why) == ("changed", "ZeroDivisionError: division by zero")
-    assert failed.status == "cannot"
+    assert failed.status == "missing"
     assert "minni" in failed.why
 
 
