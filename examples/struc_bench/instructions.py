@@ -8,14 +8,16 @@ r"""Write instruction, input and output to tune a model on, as Struc-Bench does 
 writes ``table_train.json``, ``html_train.json``, ...: lists of ``instruction``, ``input`` and
 ``output``, the form of Struc-Bench's files (Tang et al. 2024, arXiv:2309.08963), which the corpus
 ``struc-bench`` reads, too. An instruction says how the target tables look, not what is in their
-cells. With a generator it is FormatCoT: a model describes the format of the target tables, by the
-prompts of the paper's appendix E, or by ``--prompt FILE``, so that prompts can be compared; an
-instruction that quotes cells is not used. Without one, or where it is of no use, rules write the
-instruction from format, names and columns.
+cells. With a generator it is FormatCoT: a model describes the format of the target tables, by
+prompts that ask what the paper's appendix E asks, or by ``--prompt FILE``, so that prompts can be
+compared; an instruction that quotes cells is not used. Without one, or where it is of no use,
+rules write the instruction from format, names and columns.
 
 Tables without a text, such as those of HTML pages, are given as a JSON list of objects with
 ``output`` (the table as it is written) and ``format`` (``html``, ``latex``). Their ``input`` is
-empty, and the instruction is all that a model is told.
+what the cells say: the text without tags, or for LaTeX with a generator its description of all
+cells. ``examples/struc_bench/without_format_cot.txt`` is the paper's ablation, a prompt of one
+sentence.
 """
 
 import argparse
@@ -24,6 +26,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from target_bench import ConfigError, DataError, GenerationRequest, Message, load
 from target_bench.core import registry
@@ -34,33 +37,42 @@ from target_bench.tables.reading import read_tables
 
 TASK = "text_to_table"
 
-# Of appendix E of the paper (CC BY 4.0), set down without the paper at hand: compare the words
-# before you quote them. --prompt FILE takes others.
+# They ask what appendix E of the paper asks, in other words; --prompt FILE takes the paper's.
 _DESCRIBE = (
-    "Describe details about the given text. First, give the number of tables, and then for each "
-    "table, describe its format such as the number of columns and rows, column names, and row "
-    "names.\n\n{output}"
+    "Describe in detail how the tables of the text below are laid out. Say first how many tables "
+    "there are. Then give for each table its format: how many columns and rows it has, the names "
+    "of its columns and the names of its rows. Do not give the contents of cells.\n\n{output}"
 )
 PROMPTS: dict[TableFormat, str] = {
     "text": _DESCRIBE,
     "csv": _DESCRIBE,
     "json": _DESCRIBE,
     "html": (
-        "Describe the format of this HTML in detail according to each HTML tag of the following "
-        "HTML code. Be careful and make sure don't miss any HTML tags. Please use more than 300 "
-        "words to explain the format. Use specific numbers rather than being vague about "
-        "several.\n\n{output}"
+        "Describe the format of the HTML code below in detail, tag by tag. Go through every HTML "
+        "tag that it has and leave none out. Write more than 300 words. Give exact numbers, and "
+        'do not write "several" or "some".\n\n{output}'
     ),
     "latex": (
-        "Describe the detailed format of a given latex code according to the commands and tags "
-        "with more than 500 words. Include: Whether there is table border lines? How is text "
-        "alignment? What are table attributes? Whether to bold? Whether to add \\ref? Please "
-        "clearly explain whether there are horizontal and vertical lines bordering each row and "
-        'column. Say anything about a special "\\" format token in latex if there is one. Don\'t '
-        "display latex code directly. Use natural language. And provide enough format information "
-        "for me to recreate this table based on your output description.\n\n{output}"
+        "Describe the format of a LaTeX table in detail, by its commands and environments, in "
+        "more than 500 words.\n\n"
+        "A small example. Of\n"
+        "\\begin{tabular}{|l|r|} \\hline \\textbf{Name} & \\textbf{Age} \\\\ \\hline "
+        "\\end{tabular}\n"
+        "one would say: the table has two columns; the first is aligned left, the second right; "
+        "vertical lines stand at both sides of each column, horizontal lines above and below the "
+        "first row, and the two headers are bold.\n\n"
+        "Answer these questions: Does the table have border lines? How is text aligned? Which "
+        "attributes does the table have? Is anything bold? Is there a \\ref? Which rows and which "
+        "columns have horizontal or vertical lines beside them? Say where the special token "
+        '"\\" stands, if it does. Write no LaTeX code but natural language, with all that one '
+        "needs to make the table again from your description.\n\n{output}"
     ),
 }
+CONTENT = (
+    "Describe the content of this LaTeX table in as much detail as you can: every cell, with its "
+    "row and its column.\n\n{output}"
+)
+"""The prompt for the content of a LaTeX table without a text; that of HTML is its text."""
 SHORTEST_CELL = 4
 """Characters that a cell has at least before an instruction is said to quote it."""
 
@@ -97,16 +109,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
         instruction, written_by = by_rules(output, table_format), "rules"
         if generator is not None:
             prompt = options.prompt.read_text() if options.prompt else PROMPTS[table_format]
-            message = Message("user", prompt.replace("{output}", output))
-            reply = generator.generate(GenerationRequest(place, "format_cot", (message,), ""))
-            text = reply if isinstance(reply, str) else reply.text
-            described = " ".join(without_reasoning(text).split())
+            described = _ask(generator, place, prompt, output)
             written_by = "rules: the generator said nothing"
             if described and quoted_cells(described, output, table_format):
                 written_by = "rules: the generator quoted cells"
             elif described:
                 instruction, written_by = described, "generator"
         counts[written_by] += 1
+        if not text:
+            is_latex = generator is not None and table_format == "latex"
+            text = _ask(generator, place, CONTENT, output) if is_latex else ""
+            text = text or write_content(output, table_format)
         name = {"text": "table"}.get(table_format, str(table_format))
         record = {"instruction": instruction, "input": text, "output": output}
         files.setdefault(f"{name}_{options.split}.json", []).append(record)
@@ -137,6 +150,20 @@ def _outputs(corpus: str, split: str) -> Iterator[tuple[str, TableFormat, str, s
         if record.get("format", "text") not in FORMATS:
             raise DataError(f"{place}: format {record['format']!r} is none of {', '.join(FORMATS)}")
         yield place, record.get("format", "text"), "", record["output"]
+
+
+def _ask(generator: Any, place: str, prompt: str, output: str) -> str:
+    """Return the reply of a generator about a table, in one line and without its reasoning."""
+    message = Message("user", prompt.replace("{output}", output))
+    reply = generator.generate(GenerationRequest(place, "format_cot", (message,), ""))
+    return " ".join(without_reasoning(reply if isinstance(reply, str) else reply.text).split())
+
+
+def write_content(output: str, table_format: TableFormat) -> str:
+    """Write the cells of tables, a line a row, without any tag or command."""
+    tables = read_tables(output, table_format).tables
+    rows = [" ".join(filter(None, row)) for table in tables for row in ([table.name], *table.rows)]
+    return "\n".join(filter(None, rows))
 
 
 def by_rules(output: str, table_format: TableFormat) -> str:

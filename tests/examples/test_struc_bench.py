@@ -9,6 +9,7 @@ from examples.struc_bench import instructions, tune
 from target_bench import ConfigError, DataError, Query, RunConfig, evaluate
 from target_bench.core import registry
 from target_bench.models.prompts.prompting import make_prompt_writer
+from target_bench.tables.answer_tables import TableFormat
 from tests.examples.tiny_llama import record, records, write_llama, write_records
 
 WRITER = """
@@ -49,6 +50,8 @@ def test_instructions_by_rules_and_by_a_generator(
     assert "instructions by rules: the generator quoted cells" in counts
     (first, _) = json.loads(Path("written/html_validation.json").read_text())
     assert first["instruction"] == "The table has three columns."
+    (by_rule, _) = json.loads(Path("rules/html_validation.json").read_text())
+    assert first["input"] == by_rule["input"], "the text of the query, and not the reply"
     with pytest.raises(ConfigError, match="no query is answered with tables"):
         instructions.main(["mini", "--split", "test", "-o", "none", "--limit", "0"])
 
@@ -63,7 +66,7 @@ def test_instructions_of_tables_without_a_text(tmp_path: Path) -> None:
     instructions.main([str(file), "-o", str(tmp_path / "out")])
     for name, output in tables.items():
         (record,) = tune.read_records(tmp_path / "out" / f"{name}_train.json")
-        assert (record["format"], record["input"], record["output"]) == (name, "", output)
+        assert (record["format"], record["input"], record["output"]) == (name, "a\n1", output)
     for bad, message in (
         ("{", "cannot be read as JSON"),
         ('[{"output": 3}]', "record 0: expected an object with the text 'output'"),
@@ -89,6 +92,31 @@ def test_the_template_of_alpaca(text: str, instruction: str, sent: str) -> None:
     system, user = writer.prompted(Query("0", text, (), metadata=metadata), ()).request.messages
     assert ("paired with an input" in system.content) == bool(instruction)
     assert user.content == sent
+
+
+@pytest.mark.parametrize(
+    ("table_format", "words"),
+    [
+        ("text", ["how many tables", "columns and rows", "names of its rows", "Do not give the"]),
+        ("html", ["every HTML tag", "more than 300 words", "exact numbers", "several"]),
+        ("latex", ["small example", "500 words", "border lines", "aligned", "attributes", "bold"]),
+        ("latex", [r"\ref", "horizontal or vertical", "special token", "no LaTeX code", "again"]),
+    ],
+)
+def test_prompts_ask_what_the_paper_asks(table_format: TableFormat, words: list[str]) -> None:
+    assert [word for word in words if word not in instructions.PROMPTS[table_format]] == []
+
+
+@pytest.mark.parametrize(("format_", "shown"), [("Write Markdown.", True), ("Write HTML.", False)])
+def test_a_model_that_is_not_tuned_gets_an_example_for_raw_text(format_: str, shown: bool) -> None:
+    file = tune.PROMPT.with_name("inference.yaml")
+    writer = make_prompt_writer(
+        registry.create("task", "text_to_table"), RunConfig(prompt=file), {}, False
+    )
+    query = Query("0", "TEXT", (), metadata={"format": "text", "instruction": format_})
+    user = writer.prompted(query, ()).request.messages[1].content
+    assert ("An output looks like this" in user) == shown
+    assert user.endswith(f"Content: TEXT\n\nFormat: {format_}")
 
 
 def test_a_quoted_cell() -> None:
