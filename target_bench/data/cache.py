@@ -51,6 +51,7 @@ _READERS = (  # decide what is read from the sources of a corpus
     "data",
     "corpora",
     "core/declarations.py",
+    "core/families.py",
     "core/release.py",
     "core/schema.py",
     "core/unicode_text.py",

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from target_bench.core.errors import DataError
+from target_bench.core.families import NOTE
 from target_bench.core.grid import CellGrid
 from target_bench.core.release import Release
 from target_bench.core.schema import NO_DATABASE, Cell, Corpus, Query, Table, TableId
@@ -159,7 +160,8 @@ def note_peculiarities(tables: Iterable[Table], notes: list[str]) -> Iterator[Ta
 
 def is_peculiarity(note: str) -> bool:
     """Return whether a note says what tables are like, and not that anything is damaged."""
-    return note.partition(" tables ")[2] in _PECULIAR
+    is_of_families = f" tables {NOTE} " in note
+    return is_of_families or note.partition(" tables ")[2] in _PECULIAR
 
 
 def _have_names(table: Table) -> set[bool]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from target_bench.core.built_in import SQL_TASK
 from target_bench.core.errors import PASSED_ON, DataError, PluginError, TargetBenchError
+from target_bench.core.families import note_families
 from target_bench.core.identity import PACKAGE
 from target_bench.core.registry import is_own_code
 from target_bench.core.release import CorpusLoader, Release
@@ -118,7 +119,7 @@ def _read_part(reader: CorpusLoader, folder: Path, split: str, kind: Kind) -> Ca
             return Reading(release, queries, lambda: release.notes)
         notes: list[str] = []
         complete = (complete_table(release, table) for table in reader.tables(release, split))
-        tables = note_peculiarities(check_tables(complete), notes)
+        tables = note_families(note_peculiarities(check_tables(complete), notes), notes)
         tables = add_languages(tables) if reader.info.any_task else tables
         return Reading(release, tables, lambda: [*notes, *release.notes])
 

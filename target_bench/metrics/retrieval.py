@@ -66,6 +66,8 @@ class JudgedRankings:
             None where all gold tables are equally relevant.
         database_ranks: (n,) the rank of the first table of the gold database, 0 where there is
             none; None where the tables are in no databases.
+        families: (n, width) how many families of gold tables are first met at each rank, and (n,)
+            their number; None where no gold tables are of one family.
     """
 
     matched: Ranks
@@ -75,6 +77,7 @@ class JudgedRankings:
     depth: int
     gains: tuple[Floats, Floats] | None = None
     database_ranks: Ranks | None = None
+    families: tuple[Ranks, Ranks] | None = None
 
     def hits(self, k: int) -> Floats:
         """Count the gold tables among the first k of each query."""
@@ -155,6 +158,25 @@ def rank_databases(rankings: Sequence[Sequence[str]], gold: Sequence[str]) -> Ra
     return np.array(ranks, dtype=np.int32)
 
 
+def match_families(
+    rankings: Sequence[Sequence[Hashable]],
+    gold: Sequence[Iterable[Hashable]],
+    families: Mapping[Hashable, Hashable],
+    depth: int,
+) -> tuple[Ranks, Ranks]:
+    """Return (n, width) how many gold families each rank is the first to meet, and (n,) how many.
+
+    Args:
+        rankings: for each query its tables, best first.
+        gold: for each query its gold tables.
+        families: table -> its family; a table that is not in it is like no other.
+        depth: how many ranks to look at.
+    """
+    cut = [[families.get(table, table) for table in ranking[:depth]] for ranking in rankings]
+    golds = [{families.get(table, table) for table in tables} for tables in gold]
+    return _match(cut, golds), np.array([len(own) for own in golds], dtype=np.int32)
+
+
 Measure = Callable[[JudgedRankings, int], Floats | tuple[Floats, Floats]]
 """(judged, cutoff or depth) -> the value of each query, or its numerator and denominator."""
 
@@ -213,6 +235,7 @@ DEFINITIONS: dict[str, MetricDefinition] = {}
 """Every metric of rankings, in the order of lists."""
 
 OF_DATABASES = "tables that are in databases"
+OF_FAMILIES = "gold tables that are shards or versions of one table"
 OF_SETS = "a retriever of sets, or the setting sets=true of the task"
 """What the metrics need that are not of every corpus."""
 
@@ -232,11 +255,15 @@ def parse(name: str) -> RetrievalMetric:
 
 
 def metrics_at(
-    cutoffs: Iterable[int], databases: bool = False, sets: bool = False, graded: bool = False
+    cutoffs: Iterable[int],
+    databases: bool = False,
+    sets: bool = False,
+    graded: bool = False,
+    families: bool = False,
 ) -> list[RetrievalMetric]:
     """List the metrics: at every cutoff, or over rankings as deep as the largest one."""
     ks = sorted(set(cutoffs))
-    left_out = {OF_DATABASES: not databases, OF_SETS: not sets}
+    left_out = {OF_DATABASES: not databases, OF_SETS: not sets, OF_FAMILIES: not families}
     listed = [d for d in DEFINITIONS.values() if not any(left_out[n] for n in d.spec.needs)]
     at_k: list[Any] = [d.make(k, graded=graded) for d in listed if d.spec.at_k for k in ks]
     return at_k + [d.make(None, ks[-1]) for d in listed if not d.spec.at_k]
@@ -341,6 +368,15 @@ def _recall_of_database(judged: JudgedRankings, k: int) -> Floats:
     if ranks is None:
         raise ConfigError("recall[db]@k: the tables of this corpus are in no databases")
     return _floats((ranks > 0) & (ranks <= k))
+
+
+@_metric("recall[family]", "R[family]", "target-bench", needs=(OF_FAMILIES,))
+def _recall_of_families(judged: JudgedRankings, k: int) -> Floats:
+    """Mean of families of gold tables found / families, where shards and versions are a family."""
+    if judged.families is None:
+        raise ConfigError("recall[family]@k: no gold tables of this corpus are of one family")
+    matched, n_gold = judged.families
+    return ratio(matched[:, :k].sum(axis=1), n_gold)
 
 
 _set_metric = partial(_metric, at_k=False, needs=(OF_SETS,))

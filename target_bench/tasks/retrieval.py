@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
+from target_bench.core.families import find_family, has_families
 from target_bench.core.metric import RANKINGS
 from target_bench.core.schema import NO_DATABASE, AnswerKind, Dataset, Query
 from target_bench.core.task import Predictions, Task, View
@@ -13,6 +14,7 @@ from target_bench.metrics.retrieval import (
     JudgedRankings,
     RetrievalMetric,
     judge,
+    match_families,
     metrics_at,
     rank_databases,
     read_grades,
@@ -42,7 +44,8 @@ class TableRetrieval(Task[JudgedRankings]):
         self, queries: Sequence[Query], cutoffs: Sequence[int] = ()
     ) -> list[RetrievalMetric]:
         """Return every retrieval metric at these cutoffs, with those about databases if any."""
-        return metrics_at(cutoffs, _has_databases(queries), self.sets, _has_grades(queries))
+        graded, families = _has_grades(queries), has_families(queries)
+        return metrics_at(cutoffs, _has_databases(queries), self.sets, graded, families)
 
     def settings(self) -> list[str]:
         """Return the version of the metrics' rules, which changes scores."""
@@ -64,6 +67,11 @@ class TableRetrieval(Task[JudgedRankings]):
             copies,  # type: ignore[arg-type]  # ids are hashable, groups too
             grades,
         )
+        if has_families(queries):
+            families = {table.id: find_family(table) for table in dataset.corpus}
+            rankings, gold = [r.tables for r in retrievals], [query.gold for query in queries]
+            found = match_families(rankings, gold, families, predictions.depth)  # type: ignore[arg-type]  # ids are hashable
+            judged = replace(judged, families=found)
         if not _has_databases(queries):
             return judged
         databases = [

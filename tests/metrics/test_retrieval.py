@@ -149,7 +149,7 @@ def test_cutoffs() -> None:
     assert [m.k for m in metrics if m.spec.name == "recall"] == [1, 10]
     assert {m.depth for m in metrics if m.k is None} == {10}
     assert {m.spec.name for m in metrics} == {n for n, d in DEFINITIONS.items() if not d.spec.needs}
-    every = metrics_at([1], databases=True, sets=True)
+    every = metrics_at([1], databases=True, sets=True, families=True)
     assert {m.spec.name for m in every} == set(DEFINITIONS)
 
 
