@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.release import CorpusLoader, Release, field
-from target_bench.core.schema import NO_DATABASE, Corpus, Query, Table, TableId
-from target_bench.data.formats import query_log, records
+from target_bench.core.errors import DataError
+from target_bench.core.release import Release, field
+from target_bench.core.schema import NO_DATABASE, Table, TableId
+from target_bench.data.formats import records
 from target_bench.data.formats.csv_files import read_csv
+from target_bench.data.formats.own_corpus import OwnCorpus
 
 MANIFEST, CATALOG = "manifest.json", "catalog.json"
 """dbt's files: what its project declares, and the columns that the warehouse has."""
@@ -43,7 +44,7 @@ class _Column(NamedTuple):
     description: str = ""
 
 
-class Catalog(CorpusLoader):
+class Catalog(OwnCorpus):
     """The tables of a catalog, with questions from ``queries.csv`` or ``.jsonl`` beside it.
 
     A table's database is that of the warehouse, its id its schema and name, and the description of
@@ -61,17 +62,9 @@ class Catalog(CorpusLoader):
     cached = False
 
     def __init__(self, path: Path, settings: Mapping[str, Any] | None = None) -> None:
-        left = dict(settings or {})
-        self._log = query_log.LogReader.take_settings(left)
-        for name in left:
-            raise ConfigError(f"{path}: a catalog has no setting {name}; it has split and seed")
+        super().__init__(path, settings)
+        self._refuse_settings(path)
         self.path = path
-        self.embedded = path if path.is_dir() else path.parent
-        release = Release(self.embedded, str(path))
-        file = self._find_queries(release)
-        splits = records.list_splits(release, file, self._log.prepare) if file else ()
-        self.tables_alone = not splits
-        self.info = records.describe_path(path, splits)
 
     @classmethod
     def is_in(cls, path: Path) -> bool:
@@ -85,20 +78,6 @@ class Catalog(CorpusLoader):
         if self.path.is_dir() or self.path.suffix == ".json":
             return _read_dbt(release)
         return _read_column_list(release, self.path)
-
-    def queries(self, release: Release, split: str) -> Iterable[Query]:
-        """Return the questions of the file beside the catalog, if there is one."""
-        file = self._find_queries(release)
-        return self._log.read_queries(release, file, split) if file else ()
-
-    def answerable(
-        self, queries: Sequence[Query], tables: Corpus
-    ) -> tuple[Sequence[Query], Sequence[str]]:
-        """Find the gold tables of the questions of a log; those without any are left out."""
-        return query_log.resolve_gold(queries, tables)
-
-    def _find_queries(self, release: Release) -> Path | None:
-        return next(filter(None, map(release.find, records.FILES)), None)
 
 
 def _is_of_dbt(path: Path) -> bool:

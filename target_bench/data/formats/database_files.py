@@ -1,14 +1,14 @@
 """SQLite and DuckDB files, one or a folder of them, with queries from a JSON-lines file beside."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.errors import DataError
 from target_bench.core.files import dead_link
-from target_bench.core.release import CorpusLoader, Release
-from target_bench.core.schema import Corpus, Query, Table, TableId
+from target_bench.core.release import Release
+from target_bench.core.schema import Query, Table, TableId
 from target_bench.core.unicode_text import compose
 from target_bench.data.databases.stored_tables import (
     LazyRows,
@@ -18,8 +18,9 @@ from target_bench.data.databases.stored_tables import (
     read_stored_tables,
     read_view_names,
 )
-from target_bench.data.formats import query_log, records
+from target_bench.data.formats import records
 from target_bench.data.formats.file_tables import FileSettings, FileTable
+from target_bench.data.formats.own_corpus import OwnCorpus
 from target_bench.sql.gold_tables import gold_tables
 
 _VIEWS = (
@@ -28,7 +29,7 @@ _VIEWS = (
 SUFFIXES = (".sqlite", ".sqlite3", ".db", ".duckdb")
 
 
-class Databases(CorpusLoader):
+class Databases(OwnCorpus):
     """The base tables of a database, or of all in a folder; rows stay in the files.
 
     A query names the database it is about in ``database_id``; where there is one, it need not.
@@ -46,6 +47,7 @@ class Databases(CorpusLoader):
     """
 
     cached = False
+    has_databases = True
 
     def __init__(
         self,
@@ -56,21 +58,10 @@ class Databases(CorpusLoader):
         if not path.exists():
             raise DataError(f"{path}: there is no such file")
         self.path = path
-        self.embedded = path.parent if path.is_file() else path
         self._queries = queries
-        left = dict(settings or {})
-        self._log = query_log.LogReader.take_settings(left)
-        for name in left:
-            raise ConfigError(
-                f"{path}: the setting {name} is for a folder with one file per table, and this is "
-                "none"
-            )
         self._files = {compose(path.stem): path} if path.is_file() else _list_databases(path)
-        release = Release(self.embedded, str(path))
-        file = self._find_queries_file(release)
-        splits = records.list_splits(release, file, self._log.prepare) if file else ()
-        self.tables_alone = not splits
-        self.info = records.describe_path(path, splits, with_database=True)
+        super().__init__(path, settings)
+        self._refuse_settings(path)
 
     @classmethod
     def is_in(cls, folder: Path) -> bool:
@@ -88,22 +79,14 @@ class Databases(CorpusLoader):
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Return the queries of the file of queries, if there is one."""
         only = next(iter(self._files)) if len(self._files) == 1 else "0"
-        file = self._find_queries_file(release)
-        if file is None:
-            return ()
-        return self._log.read_queries(release, file, split, only, self._find_gold)
-
-    def answerable(
-        self, queries: Sequence[Query], tables: Corpus
-    ) -> tuple[Sequence[Query], Sequence[str]]:
-        """Find the gold tables of the queries of a log; those without any are left out."""
-        return query_log.resolve_gold(queries, tables)
+        file = self._find_queries(release)
+        return self._log.read_queries(release, file, split, only, self._find_gold) if file else ()
 
     def databases(self, release: Release, split: str) -> Mapping[str, Path]:  # noqa: ARG002 (the contract's argument)
         """Return the files, by their names."""
         return self._files
 
-    def _find_queries_file(self, release: Release) -> Path | None:
+    def _find_queries(self, release: Release) -> Path | None:
         if self._queries is None:
             is_file = self.path.is_file()
             names = [f"{self.path.stem}.{file}" for file in records.FILES] if is_file else []

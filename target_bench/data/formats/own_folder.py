@@ -6,15 +6,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from target_bench.core.errors import DataError
-from target_bench.core.release import CorpusLoader, Release, field
-from target_bench.core.schema import LEFT_OUT, Corpus, CorpusInfo, Query, Table, TableId
+from target_bench.core.release import Release, field
+from target_bench.core.schema import LEFT_OUT, Corpus, Query, Table, TableId
 from target_bench.core.text_tables import first_of
 from target_bench.core.unicode_text import compose
 from target_bench.data.databases.stored_tables import is_database
-from target_bench.data.formats import query_log, records
+from target_bench.data.formats import records
 from target_bench.data.formats.database_files import SUFFIXES as DATABASES
 from target_bench.data.formats.file_tables import FileTable, parse_file_settings
 from target_bench.data.formats.kinds import find_suffix, read_file
+from target_bench.data.formats.own_corpus import OwnCorpus
 
 _RECORDS = "tables.jsonl"
 _BESIDE_DATABASES = tuple(f".{file}" for file in records.FILES)
@@ -24,7 +25,7 @@ _MOST_NAMED = 3  # files of a kind, in a note
 _Record = tuple[str, Mapping[str, Any]]  # where it is, and what it says
 
 
-class TableFolder(CorpusLoader):
+class TableFolder(OwnCorpus):
     """``tables/`` (or the folder itself) with files of tables, and folders of them.
 
     A table's id is the path of its file under ``tables/`` without suffix, followed by the name of
@@ -36,7 +37,6 @@ class TableFolder(CorpusLoader):
 
     Args:
         folder: the folder.
-        info: the corpus it is known to be; default: one named after the folder.
         settings: what is known of all files, by the names of ``FileSettings``; ``split`` and
             ``seed`` divide the questions, as in ``split=time:.8``.
 
@@ -44,22 +44,10 @@ class TableFolder(CorpusLoader):
         ConfigError: a setting is unknown or invalid.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        info: CorpusInfo | None = None,
-        settings: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.embedded = folder
-        release = Release(folder, str(folder))
-        queries = next(filter(None, map(release.find, records.FILES)), None)
-        self._settings = dict(settings or {})
-        self._log = query_log.LogReader.take_settings(self._settings)
-        splits = records.list_splits(release, queries, self._log.prepare) if queries else []
-        self.tables_alone = not splits
-        self.info = info or records.describe_path(folder, splits)
+    def __init__(self, folder: Path, settings: Mapping[str, Any] | None = None) -> None:
+        super().__init__(folder, settings)
         parse_file_settings(self._settings, str(folder))
-        files = _survey_folder(release).files.values()
+        files = _survey_folder(Release(folder, "")).files.values()
         self.cached = not any(map(is_database, files))  # rows of databases stay there
 
     @classmethod
@@ -127,15 +115,13 @@ class TableFolder(CorpusLoader):
                 f"{first} and {second.name} both hold queries, and one file is read. Keep one of "
                 "them: move the other elsewhere, or copy its queries into the first"
             )
-        if not paths:
-            return ()
-        return self._log.read_queries(release, paths[0], split)
+        return super().queries(release, split)
 
     def answerable(
         self, queries: Sequence[Query], tables: Corpus
     ) -> tuple[Sequence[Query], Sequence[str]]:
         """Leave out the queries about tables whose file cannot be read, with a note."""
-        queries, notes = query_log.resolve_gold(queries, tables)
+        queries, notes = super().answerable(queries, tables)
         files = _survey_folder(Release(self.embedded or Path(), "")).files
         unread = {
             gold

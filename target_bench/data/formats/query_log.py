@@ -75,22 +75,12 @@ class LogReader(NamedTuple):
 
     @classmethod
     def take_settings(cls, settings: dict[str, Any]) -> "LogReader":
-        """Take ``split`` and ``seed`` out of the settings of a corpus.
-
-        Raises:
-            ConfigError: they are written otherwise than ``Division.parse`` reads.
-        """
+        """Take ``split`` and ``seed`` out of the settings of a corpus."""
         split, seed = settings.pop("split", None), settings.pop("seed", 0)
         return cls(None if split is None else Division.parse(split, seed))
 
     def prepare(self, entries: Iterable[Entry]) -> Iterator[Entry]:
-        """Yield the questions of a file under the names of their fields, each in its split.
-
-        Rows with SQL and no question are left out.
-
-        Raises:
-            DataError: they are to be divided by time, and a row has none.
-        """
+        """Yield the questions of a file under the names of their fields, each in its split."""
         divided = self.divide(entries)
         return (entry for entry in divided if not _is_wordless(entry[1]))
 
@@ -107,17 +97,7 @@ class LogReader(NamedTuple):
         database_id: str = NO_DATABASE,
         gold_of: records.GoldOf | None = None,
     ) -> Iterator[Query]:
-        """Yield the questions of a split, with the names of the tables that their SQL reads.
-
-        Notes count the questions of other splits, and the rows that are left out.
-
-        Args:
-            release: reads the file.
-            path: the file.
-            split: which questions.
-            database_id: as for ``records.read_query``.
-            gold_of: as for ``records.read_query``.
-        """
+        """Yield the questions of a split, with the names of the tables that their SQL reads."""
         records.note_other_splits(release, path, split, self.prepare)
         for place, record in self.divide(records.read_records(release, path)):
             if _is_wordless(record):
@@ -191,10 +171,7 @@ def _read_time(record: Mapping[str, Any], place: str) -> float:
 
 
 def read_sql(queries: Iterable[Query], release: Release, place: Path) -> Iterator[Query]:
-    """Yield questions with the names of the tables that their SQL reads; others as they are.
-
-    Those whose SQL cannot be parsed, or reads no table, are left out and noted.
-    """
+    """Yield questions with the names of the tables that their SQL reads; others as they are."""
     for query in queries:
         sql = query.metadata.get("sql")
         if query.gold or not isinstance(sql, str):
@@ -212,13 +189,7 @@ def read_sql(queries: Iterable[Query], release: Release, place: Path) -> Iterato
 
 
 def list_tables_read(sql: str) -> list[str]:
-    """Return the names of the tables that SQL of any usual dialect reads, as it writes them.
-
-    Names of common table expressions, and columns that are unnested, are none.
-
-    Raises:
-        ValueError: it cannot be parsed.
-    """
+    """Return the names of the tables that SQL of any usual dialect reads, as it writes them."""
     from target_bench.sql.names import parse_statements
 
     n_joins = len(re.findall(r"\bjoin\b", sql, re.IGNORECASE))
@@ -274,10 +245,7 @@ class TableNames:
             self._by_name[parts[-1]].append((parts, table_id))
 
     def find(self, name: str, database: str = NO_DATABASE) -> list[TableId]:
-        """Return the table that a name means; all that a name such as ``events_*`` begins.
-
-        Of several tables it is the one in the question's database; else none is meant.
-        """
+        """Return the table that a name means; all that a name such as ``events_*`` begins."""
         parts = _split_name(name)
         last = parts[-1]
         if last.endswith("*"):

@@ -243,7 +243,7 @@ def test_faults(tmp_path: Path) -> None:
     (tmp_path / "c.csv").write_text("table_name,column_name\nt,a\nt,\n")
     with pytest.raises(DataError, match="row 2: a row needs the name of a table and that of a"):
         load(tmp_path / "c.csv")
-    with pytest.raises(ConfigError, match="a catalog has no setting encoding"):
+    with pytest.raises(ConfigError, match="the setting encoding is for a folder with"):
         load(f"{tmp_path}/c.csv:encoding=cp1252")
     (tmp_path / "other.csv").write_text("a,b\n1,2\n")
     with pytest.raises(DataError, match="a single file of tables"):
