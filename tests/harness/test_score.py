@@ -103,8 +103,8 @@ def test_answers_of_a_run(tmp_path: Path, task: str) -> None:
     _same(score_answers(MINI, texts, task), result)
 
 
-def test_answers_in_sql(tmp_path: Path) -> None:
-    """They are judged first; then nothing is executed."""
+def test_answers_in_sql(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are judged first; then nothing is executed, but after a change of the judge."""
     answers = {query.id: str(query.answer) for query in SPREAD}
     task = make_task("text-to-sql:workers=1")
     judgements = judge_answers(SQL, answers, task)
@@ -119,6 +119,10 @@ def test_answers_in_sql(tmp_path: Path) -> None:
     elsewhere = {first: Retrieval(first, (TableId(SPREAD[-1].database_id, "t"),))}
     ranked = judge_answers(SQL, answers, task, elsewhere, judgements)
     assert ranked[first].record["verdict"] == "unknown_table"
+    with monkeypatch.context() as patch:
+        patch.setattr("target_bench.tasks.text_to_sql.JUDGING_VERSION", "judging:next")
+        again = judge_answers(SQL, answers, task, known=judgements)
+    assert all(again[key].fingerprint != judgements[key].fingerprint for key in judgements)
     judgements.pop(first)
     with pytest.raises(DataError, match=rf"1 of {len(SPREAD)} answers are not judged.*{first}"):
         score_answers(SQL, answers, "text_to_sql", judgements)
