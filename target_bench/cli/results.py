@@ -54,6 +54,10 @@ def print_results(results: "Sequence[Result]", on_data: Sequence[str], every: bo
     for result, note in known if every else ():
         data = f"{result.corpus} {result.task}, " if len(groups) > 1 else ""
         say_wrapped(f"{data}{result.label}: {note}", "  ")
+    for result in results:
+        if result.new_because:
+            label = f"{result.label}: " if len(results) > 1 else ""
+            say_wrapped(label + result.new_because)
     if results:
         parts = describe_next(results, 0 if every else len(known) + len(on_data), len(groups))
         say_wrapped(" · ".join(parts))

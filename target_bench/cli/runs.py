@@ -10,7 +10,8 @@ import typer
 
 from target_bench.cli import options
 from target_bench.cli.options import argument, group, option
-from target_bench.cli.output import print_as, print_json
+from target_bench.cli.output import print_as, print_json, redirect_prints
+from target_bench.cli.progress import TerminalObserver
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.run_config import RUNS
 from target_bench.core.text_tables import (
@@ -25,7 +26,7 @@ from target_bench.core.text_tables import (
 if TYPE_CHECKING:
     from target_bench.runs.result import Result
 
-HELP = "List, show and export stored runs."
+HELP = "List, show, compare and export stored runs."
 
 app = group(HELP)
 
@@ -222,6 +223,45 @@ _ENTRIES = 12
 
 def _cell(value: Any) -> str:
     return "–" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+WHY_HELP = """In what two runs differ, or why the same command would use a run again or not.
+
+`target-bench runs why RUN` compares a run with what its command would make now, and
+`target-bench runs why RUN RUN` two runs: code (with the changed lines), settings, data, prompt.
+"""
+
+
+@app.command("why", help=WHY_HELP)
+def why(
+    runs: Annotated[list[str], argument("One run, or two.", metavar="RUN [RUN]")],
+    out: options.RunsIn = RUNS,
+    data_dir: options.DataDir = None,
+    offline: options.Offline = False,
+) -> None:
+    """Print in what two runs, or a run and its command now, differ."""
+    from target_bench.harness.resume import set_up_again
+    from target_bench.runs.find import find
+    from target_bench.runs.result import read_run
+    from target_bench.runs.why import find_changes, read_recipe
+
+    if len(runs) > 2:
+        raise ConfigError(f"{len(runs)} runs: name one, or two that are compared")
+    first, *others = [read_run(find(name, out)) for name in runs]
+    if others:
+        after = read_recipe(others[0])
+        heading = f"{first.folder.name} and {others[0].folder.name} differ:"
+        same = ""
+    else:
+        with TerminalObserver() as observer, redirect_prints():
+            after = set_up_again(first, data_dir, observer).recipe()
+        is_new = after.identity != first.identity.content
+        heading = f"The same command {'makes a new run' if is_new else 'scores this run again'}:"
+        same = "; the same command uses this run again"
+    changes = find_changes(read_recipe(first), after)
+    say_wrapped(heading if changes else f"nothing that changes a result differs{same}")
+    for change in changes:
+        say_wrapped(f"  {change}", "    ")
 
 
 EXPORT_HELP = """Write a run for other tools.

@@ -347,6 +347,28 @@ def sources_of(plugin: object) -> dict[str, str]:
     return own
 
 
+def source_files(*plugins: object) -> list[Path]:
+    """Return the user's own source files of plug-ins and their parts, that of the first in front.
+
+    Files of Python, of this package and of installed packages are none.
+    """
+    files: dict[Path, str] = {}
+    for plugin in plugins:
+        function = inspect.unwrap(plugin) if callable(plugin) else None  # a metric wraps its own
+        is_function = isinstance(function, FunctionType)
+        classes: Iterable[Any] = (function,) if is_function else type(plugin).__mro__
+        for thing in classes:
+            if is_own_code(thing) or contrib.is_contributed(thing) or thing is object:
+                continue
+            with suppress(OSError, KeyError):  # typed in, or made by ``type()``
+                file, module = _source_file(thing), sys.modules[thing.__module__]
+                if not _is_library(module) and not _is_installed(file):
+                    files |= _local_files([file], _import_root(file, thing.__module__))
+        for part in {} if is_function else get_parts(plugin).values():
+            files |= dict.fromkeys(source_files(part), "")
+    return list(files)
+
+
 def outside_reads(plugin: object) -> list[str]:
     """Return where the code of a user's plug-in reads files or the environment.
 
@@ -405,24 +427,29 @@ def _source_file(thing: type | FunctionType | ModuleType) -> Path:
     return file
 
 
-def _module_hashes(file: Path, module: str) -> list[str]:
-    """Return the hashes of the file of a module and of what it imports."""
+def _import_root(file: Path, module: str) -> Path:
+    """Return the folder in which the top-level package of a module lies."""
     parents = module.split(".")[: None if file.name == "__init__.py" else -1]
     n = len(parents)
     inside = list(file.parts[len(file.parts) - 1 - n : -1]) == parents  # else it is a script
-    folder = file.parents[n if inside else 0]
+    return file.parents[n if inside else 0]
+
+
+def _module_hashes(file: Path, module: str) -> list[str]:
+    """Return the hashes of the file of a module and of what it imports."""
+    folder = _import_root(file, module)
     if _is_installed(file):
         package = folder / module.partition(".")[0]
         return [digest(path) for path in package.rglob("*.py")] or [digest(file)]
-    return _hashes_with_imports([file, *_module_files(folder, module)], folder)
+    return sorted(_local_files([file, *_module_files(folder, module)], folder).values())
 
 
 def _is_installed(path: Path) -> bool:
     return not {"site-packages", "dist-packages"}.isdisjoint(path.parts)
 
 
-def _hashes_with_imports(files: Iterable[Path], root: Path) -> list[str]:
-    """Return the hashes of files and of all local ones that they import, sorted.
+def _local_files(files: Iterable[Path], root: Path) -> dict[Path, str]:
+    """Return the hashes of files and of all local ones that they import.
 
     Args:
         files: the files.
@@ -442,7 +469,7 @@ def _hashes_with_imports(files: Iterable[Path], root: Path) -> list[str]:
                 new += _module_files(file.parents[level - 1], name)
             else:
                 new += _imported_files(name, (file.parent, root))
-    return sorted(known.values())
+    return known
 
 
 def _imported_files(name: str, folders: Iterable[Path]) -> list[Path]:
@@ -596,7 +623,7 @@ def _imported_hashes(tree: ast.AST) -> list[str]:
     """Return the hashes of the local modules that code imports where it runs."""
     names = [name for level, name in _imports(tree) if not level]
     files = [file for name in names for file in _imported_files(name, [Path.cwd()])]
-    return _hashes_with_imports(files, Path.cwd())
+    return sorted(_local_files(files, Path.cwd()).values())
 
 
 def _module(module: ModuleType) -> list[str]:

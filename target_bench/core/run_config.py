@@ -220,6 +220,13 @@ class RunConfig(BaseModel):
         _validator(read_whole, 0),
         Option("Measure the latency of this many single queries (at most 500).", "Retrieval"),
     ] = 0
+    keep_source: Annotated[
+        StrictBool,
+        Option(
+            "Whether a copy of your own source files lies in the run folder; runs why reads it.",
+            flag="--source/--no-source",
+        ),
+    ] = True
     data_dir: Annotated[
         Path | None,
         Option(
@@ -284,7 +291,17 @@ PROMPT_OPTIONS = frozenset(
 
 PLUGIN_LISTS = ("corpora", "tasks", "retrievers", "generators")
 
-RUN_OPTIONS = frozenset(OPTIONS) - PROMPT_OPTIONS - {*PLUGIN_LISTS, "columns", "data_dir", "out"}
+RUN_OPTIONS = (
+    frozenset(OPTIONS)
+    - PROMPT_OPTIONS
+    - {
+        *PLUGIN_LISTS,
+        "columns",
+        "data_dir",
+        "keep_source",
+        "out",
+    }
+)
 """The options of how a run is made; columns are settings of a corpus."""
 
 READ_BY_SOME = PROMPT_OPTIONS | {"generators", "run_file", "predictions", "order"}

@@ -8,15 +8,15 @@ from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.metric_function import MetricLike, check_metrics, resolve_metric
 from target_bench.core.observer import Observer
-from target_bench.core.run_config import RunConfig
+from target_bench.core.run_config import OPTIONS, RunConfig
 from target_bench.core.schema import Query, Retrieval
 from target_bench.core.task import Task
 from target_bench.core.task_names import make_task, task_named, task_text
 from target_bench.core.text_tables import first_of
 from target_bench.data.load import Loaded, Loader
 from target_bench.harness.consent import Confirm
-from target_bench.harness.run_system import rank_queries, run_system, set_up
-from target_bench.harness.systems import System, use_rankings
+from target_bench.harness.run_system import Setup, rank_queries, run_system, set_up
+from target_bench.harness.systems import System, make_retriever, use_rankings
 from target_bench.metrics.scores import check_names
 from target_bench.runs.manifest import answers_fingerprint, queries_fingerprint
 from target_bench.runs.record_log import Answered
@@ -215,3 +215,34 @@ def _stored(run: Result, stored: Mapping[str, RecordT], query: Query, what: str)
             "that began it"
         )
     return stored[query.id]
+
+
+def set_up_again(
+    run: Result, data_dir: str | Path | None = None, observer: Observer | None = None
+) -> Setup:
+    """Return what the command of a run would read now.
+
+    Raises:
+        ConfigError: the corpus was made in Python, or a plug-in cannot be made again.
+        DataError: the corpus is missing or broken.
+    """
+    command, observer = run.command, observer or Observer()
+    if command.corpus is None:
+        raise ConfigError(
+            f"{run.folder} is of a corpus that was made in Python; compare it with a second run"
+        )
+    words = {**(command.options or {}), **(command.prompting or {})}
+    options = {name: value for name, value in words.items() if name in OPTIONS}
+    config = RunConfig(**{**options, "out": run.folder.parent})
+    task = make_task(command.task or RANKING_TASK)
+    loaded = Loader(data_dir, observer).load(command.corpus, run.split, command.distractors)
+    loaded = loaded.select_task(command.about or RANKING_TASK).limited(command.limit)
+    if task.answer != "ranking":
+        loaded = loaded.select_task(task)
+    retriever, generator = command.retriever, command.generator
+    system = retriever and make_retriever(retriever, observer, command.retriever_name)
+    if generator is not None and command.generator_name:
+        generator = f"{command.generator_name}={generator}"
+    return set_up(
+        config, task, loaded, system or None, generator, task_text=command.task, observer=observer
+    )

@@ -6,6 +6,7 @@
 4. ``score_rankings`` and ``score_answers`` score what is there, and the scores are written.
 """
 
+import json
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -17,7 +18,7 @@ from target_bench.core.built_in import RANKING_TASK, SETS_TASK
 from target_bench.core.contract import guard_plugin
 from target_bench.core.credentials import mask_settings
 from target_bench.core.errors import DataError, StoreError
-from target_bench.core.identity import plugin_identity
+from target_bench.core.identity import plugin_identity, source_files
 from target_bench.core.metric import Counts, without_packages
 from target_bench.core.metric_function import can_score, resolve_metric
 from target_bench.core.observer import Observer
@@ -49,6 +50,7 @@ from target_bench.runs.manifest import Command, answers_fingerprint, queries_fin
 from target_bench.runs.result import Result
 from target_bench.runs.score_files import SLICE_PREFIX, read_scores
 from target_bench.runs.store import Run
+from target_bench.runs.why import Recipe, explain_new, keep_sources, read_sources
 
 
 @dataclass(frozen=True)
@@ -147,6 +149,17 @@ class Setup:
     def metrics(self) -> list[Any]:
         """Return the metrics that are asked for besides those of the task, and that it can read."""
         return [each for each in self.config.metrics if can_score(resolve_metric(each), self.task)]
+
+    def recipe(self) -> Recipe:
+        """Return all that decides what this run makes, with the user's own source files."""
+        plugins = [self.task, *map(resolve_metric, self.metrics())]
+        systems = [system.plugin for system in (self.retriever, self.generator) if system]
+        files = source_files(*(each for each in (*systems, *plugins) if each is not None))
+        code, sources = read_sources(files)
+        dataset = self.dataset
+        sizes = len(dataset.corpus), len(dataset.queries)
+        identity = json.loads(json.dumps(self.identity()))
+        return Recipe(identity, self.command(), code, sources, dict(dataset.files), *sizes)
 
     def command(self, retrieval_run: str | None = None) -> Command:
         """Return the words of the command, without credentials."""
@@ -278,7 +291,13 @@ def rank_queries(
         for warning in ranking_notes(retriever.label, scored.counts, rankings.values()):
             observer.warning(warning)
     reused = reused and not changed
-    return Result(run.folder, command=command, queries=dataset.queries, reused=reused), rankings
+    return Result(
+        run.folder,
+        command=command,
+        queries=dataset.queries,
+        reused=reused,
+        new_because=run.new_because,
+    ), rankings
 
 
 def answer_queries(setup: Setup, observer: Observer, confirm: Confirm | None = None) -> Result:
@@ -320,7 +339,13 @@ def answer_queries(setup: Setup, observer: Observer, confirm: Confirm | None = N
                 parts["report"] = scored.report
             changed = _write_scores(run, setup, scored, observer, **parts)
     reused = reused and not changed
-    return Result(run.folder, command=command, queries=dataset.queries, reused=reused)
+    return Result(
+        run.folder,
+        command=command,
+        queries=dataset.queries,
+        reused=reused,
+        new_because=run.new_because,
+    )
 
 
 @contextmanager
@@ -328,9 +353,13 @@ def _open_run(
     setup: Setup, label: Sequence[str | None], command: Command, observer: Observer
 ) -> Iterator[Run]:
     """Lock the run of an identity, and record the words of the command."""
-    run = Run(setup.config.out, filter(None, label), setup.identity())
+    recipe = setup.recipe()
+    run = Run(setup.config.out, filter(None, label), recipe.identity)
     with run.locked(lambda message: observer.waiting(message, 0.0)):
+        if run.is_new:
+            run.new_because = explain_new(run, recipe)
         run.begin(command, len(setup.dataset.queries), len(setup.dataset.corpus))
+        keep_sources(run, recipe, setup.config.keep_source)
         yield run
 
 

@@ -161,6 +161,7 @@ class Manifest(Entries):
     corpus_tables: Count | None = None  # distractors among them
     environment: dict[str, Any] = {}  # of the first work
     files: dict[str, str] = {}  # data file -> SHA-256
+    code: dict[str, str] = {}  # source file of the user's own -> SHA-256
     data: str | None = None  # where the data are from
     data_notes: tuple[str, ...] = ()
     distractors: tuple[MixedIn, ...] = ()

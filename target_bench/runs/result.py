@@ -88,6 +88,7 @@ class Result:
         queries: the queries, for their texts in ``Results.to_arrow``.
         reused: whether nothing had to be retrieved or answered.
         by: properties of the queries whose values get scores of their own where it is printed.
+        new_because: why an earlier run of the same command was not used again.
     """
 
     def __init__(
@@ -98,10 +99,11 @@ class Result:
         queries: Sequence[Query] = (),
         reused: bool = True,
         by: Sequence[str] = (),
+        new_because: str = "",
     ) -> None:
         self.folder = Path(folder)
         self.queries, self.reused, self.by = queries, reused, tuple(by)
-        self._command = command
+        self._command, self.new_because = command, new_because
 
     def __getitem__(self, metric: str) -> Score:
         """Return the score of a metric, also of the rankings that answers are built on.

@@ -48,6 +48,7 @@ class Run:
         # The same run may be there under a name with other words.
         self.folder = find_folder(root, self.identity.content) or root / name
         self.id = self.folder.name
+        self.new_because = ""  # why an earlier run is not used again
         with storage_errors("be created", self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
         self._read_manifest()

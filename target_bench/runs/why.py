@@ -1,0 +1,289 @@
+"""In what two runs differ, in words: ``the code of mine.py changed: line 14``.
+
+For this the manifest has the SHA-256 of the user's own source files, and the folder ``source`` of a
+run a copy of each without credentials. No submission, report or export reads the copies.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from difflib import SequenceMatcher
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from target_bench.core.credentials import without_secrets
+from target_bench.core.errors import StoreError
+from target_bench.core.text_tables import counted, first_of
+from target_bench.runs.find import run_folders
+from target_bench.runs.manifest import Command, flatten
+from target_bench.runs.record_log import write_file
+from target_bench.runs.result import Result, read_run
+from target_bench.runs.store import Run
+
+SOURCE = "source"
+"""The folder of the copies in a run folder."""
+
+_MOST_COPIES = 50  # more files are a project and no plug-in: their hashes are recorded alone
+_LISTED = 3
+
+
+class Change(NamedTuple):
+    """A cause for which a run is not used again."""
+
+    what: str  # "the code of mine.py changed"
+    detail: str = ""  # "line 14"
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.detail}" if self.detail else self.what
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All that decides what a run makes, with what it takes to say that in words."""
+
+    identity: Mapping[str, Any]
+    command: Command
+    code: Mapping[str, str]  # own source file -> SHA-256
+    sources: Mapping[str, str]  # own source file -> its text without credentials
+    files: Mapping[str, str]  # data file -> SHA-256
+    n_tables: int | None
+    n_queries: int | None
+
+
+def read_recipe(run: Result) -> Recipe:
+    """Return the recipe of a stored run."""
+    manifest = run.manifest
+    sources = {}
+    for name in manifest.code:
+        with suppress(OSError):  # there is no copy with --no-source
+            path = run.folder / SOURCE / name
+            sources[name] = path.read_text(encoding="utf-8", errors="replace")
+    return Recipe(
+        manifest.identity.content,
+        run.command,
+        manifest.code,
+        sources,
+        manifest.files,
+        manifest.corpus_tables,
+        manifest.queries,
+    )
+
+
+# The user's own source files
+
+
+def read_sources(files: Sequence[Path]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return name -> SHA-256 of source files, and name -> text without credentials.
+
+    A name is the path below the folder of the first file; of a file elsewhere its own name.
+    """
+    hashes: dict[str, str] = {}
+    texts: dict[str, str] = {}
+    for file in files:
+        folder = files[0].parent
+        is_below = file.is_relative_to(folder)
+        name = file.relative_to(folder).as_posix() if is_below else file.name
+        content = file.read_bytes()
+        hashes.setdefault(name, sha256(content).hexdigest())
+        texts.setdefault(name, without_secrets(content.decode("utf-8", "replace")))
+    return hashes, texts
+
+
+def keep_sources(run: Run, recipe: Recipe, copies: bool) -> None:
+    """Record the hashes of source files, and write their copies, where they are not recorded."""
+    if run.manifest.code == recipe.code:
+        return  # nothing is written into a finished run that is used again
+    if copies and len(recipe.sources) <= _MOST_COPIES:
+        for name, text in recipe.sources.items():
+            write_file(run.folder / SOURCE / name, text.encode("utf-8", "backslashreplace"))
+    run.write_manifest(code=dict(recipe.code))
+
+
+# Changes in words
+
+
+def find_changes(before: Recipe, after: Recipe) -> list[Change]:
+    """Return in what two runs differ, the code first; nothing where they are the same run."""
+    old, new = dict(flatten(before.identity)), dict(flatten(after.identity))
+    paths = [path for path in {**old, **new} if old.get(path) != new.get(path)]
+    changes = [*_code_changes(before, after)]
+    if not changes:
+        changes += [_untold_code(path, new) for path in paths if path.endswith(".code")]
+    changes += _data_changes(before, after)
+    replaced = [path.removesuffix("class") for path in paths if path.endswith(".class")]
+    for path in paths:
+        is_part = path.startswith(tuple(replaced)) and not path.endswith(".class")
+        if not is_part and not path.startswith("metrics: ") and path not in _FINGERPRINTS:
+            changes += _entry_change(path, old.get(path), new.get(path))
+    if "top_k" not in paths:  # else the signatures of metrics follow it
+        changes += _metric_changes(before, after, paths)
+    if paths and not changes:
+        changes.append(Change(f"{first_of(paths, _LISTED)} changed"))
+    return list(dict.fromkeys(changes))
+
+
+_FINGERPRINTS = ("corpus_fingerprint", "queries_fingerprint")
+
+
+def _code_changes(before: Recipe, after: Recipe) -> Iterator[Change]:
+    for name in {**before.code, **after.code}:
+        if name not in before.code:
+            yield Change(f"{name} is new in the code")
+        elif name not in after.code:
+            yield Change(f"{name} is no longer in the code")
+        elif before.code[name] != after.code[name]:
+            texts = before.sources.get(name), after.sources.get(name)
+            detail = "" if None in texts else _changed_lines(str(texts[0]), str(texts[1]))
+            yield Change(f"the code of {name} changed", detail)
+
+
+def _changed_lines(before: str, after: str) -> str:
+    """Return the lines of the new text that are others, as ``lines 3, 14-16``."""
+    matcher = SequenceMatcher(None, before.splitlines(), after.splitlines(), autojunk=False)
+    ranges = [
+        (start + 1, max(start + 1, end))
+        for kind, _, _, start, end in matcher.get_opcodes()
+        if kind != "equal"
+    ]
+    if not ranges:
+        return "in a credential, or in white space at the ends of lines"
+    texts = [f"{first}" if first == last else f"{first}-{last}" for first, last in ranges]
+    is_one = len(ranges) == 1 and ranges[0][0] == ranges[0][1]
+    return f"line{'' if is_one else 's'} {first_of(texts, _LISTED)}"
+
+
+def _untold_code(path: str, identity: Mapping[str, Any]) -> Change:
+    name = identity.get(path.replace(".code", ".class"), _name_plugin(path))
+    return Change(f"the code of {name} changed")
+
+
+def _data_changes(before: Recipe, after: Recipe) -> Iterator[Change]:
+    was_named = set()
+    for name in ("limit", "distractors", "about"):
+        old, new = getattr(before.command, name), getattr(after.command, name)
+        if old != new:
+            was_named.add(name)
+            yield Change(f"{name} changed", f"{_value_text(old)} → {_value_text(new)}")
+    tables, queries = (before.identity[n] != after.identity[n] for n in _FINGERPRINTS)
+    if tables and "distractors" not in was_named:
+        yield from _count_change(before.n_tables, after.n_tables, "table")
+        yield from _file_changes(before, after) or [Change("the tables changed")]
+    elif queries and not was_named:
+        yield from _count_change(before.n_queries, after.n_queries, "question")
+        yield from _file_changes(before, after) or [Change("the questions or their gold changed")]
+
+
+def _count_change(before: int | None, after: int | None, noun: str) -> Iterator[Change]:
+    if before is not None and after is not None and before != after:
+        n = counted(abs(after - before), noun)
+        verb = "were" if abs(after - before) > 1 else "was"
+        how = "added" if after > before else "removed"
+        yield Change(f"{n} {verb} {how}", f"{before:,} → {after:,}")
+
+
+def _file_changes(before: Recipe, after: Recipe) -> list[Change]:
+    old, new = before.files, after.files
+    by_verb = {
+        "changed": [name for name in new if name in old and old[name] != new[name]],
+        "was added": [name for name in new if name not in old],
+        "was removed": [name for name in old if name not in new],
+    }
+    changes = []
+    for verb, names in by_verb.items():
+        if len(names) > 1:
+            verb = verb.replace("was", "were")
+        if names:
+            noun = "the data file" if len(names) == 1 else "the data files"
+            changes.append(Change(f"{noun} {first_of(names, _LISTED)} {verb}"))
+    return changes
+
+
+def _metric_changes(before: Recipe, after: Recipe, paths: Iterable[str]) -> Iterator[Change]:
+    signatures = [path.removeprefix("metrics: ") for path in paths if path.startswith("metrics: ")]
+    names = [signature.partition("|")[0] for signature in signatures]
+    for name in dict.fromkeys(names):
+        if names.count(name) > 1:
+            yield Change(f"metric {name} is computed in another way")
+        else:
+            yield Change(f"metric {name} is in one of them alone")
+    old, new = ((r.command.options or {}).get("metrics") or [] for r in (before, after))
+    for text in {*old} ^ {*new}:
+        yield Change(f"metric {text} is in one of them alone")
+
+
+_OTHER_WORDS = {"top_k": "top-k", "depth": "the number of retrieved tables"}
+
+
+def _entry_change(path: str, old: Any, new: Any) -> list[Change]:
+    """Return the change of one entry of the identity; nothing for what is told elsewhere."""
+    plugin, name = _name_plugin(path), path.rpartition(".")[2]
+    detail = f"{_value_text(old)} → {_value_text(new)}"
+    if name == "code":
+        return []
+    if name == "unique":
+        return [Change(f"{plugin} cannot be identified, so no run of it is used again")]
+    if name == "version":
+        return [Change(f"the version of {plugin} changed", detail)]
+    if ".files." in path:
+        return [Change(f"the file that {path.partition('.files.')[2]} of {plugin} names changed")]
+    if path.endswith("prompt.prompt"):
+        return [Change("the prompt changed")]
+    if ".config." in path:
+        return [Change(f"{path.partition('.config.')[2]} of {plugin} changed", detail)]
+    if name == "class":
+        return [Change(f"{plugin} changed", detail)]
+    if path.startswith("prompt."):
+        return [Change(f"{name} of the prompt changed", detail)]
+    return [Change(f"{_OTHER_WORDS.get(name, name.replace('_', ' '))} changed", detail)]
+
+
+def _name_plugin(path: str) -> str:
+    """Return ``the retriever`` of ``retrieval.retriever.config.k1``; parts by their names."""
+    words = path.removeprefix("retrieval.").split(".")
+    names = [words[i + 1] for i, word in enumerate(words[:-1]) if word == "parts"]
+    return " of ".join([*(f"the {name}" for name in reversed(names)), f"the {words[0]}"])
+
+
+def _value_text(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return " + ".join(map(str, value)) or "none"
+    return "none" if value is None else str(value).removeprefix("[").removesuffix("]")
+
+
+# Why a run is new
+
+
+def explain_new(run: Run, recipe: Recipe) -> str:
+    """Say why the newest run of the same plug-ins and data is not used again; "" without one."""
+    earlier = [other for other in _find_alike(run, recipe.command) if other.manifest.started]
+    if not earlier:
+        return ""
+    newest = max(earlier, key=lambda other: _read_time(other).timestamp())
+    changes = find_changes(read_recipe(newest), recipe)
+    if not changes:
+        return ""
+    started = _read_time(newest)
+    is_today = started.date() == datetime.now(started.tzinfo).date()
+    since = started.strftime("%H:%M" if is_today else "%Y-%m-%d %H:%M")
+    first, *others = changes
+    detail = f" ({first.detail})" if first.detail else ""
+    more = f"; {first_of([change.what for change in others], _LISTED)}" if others else ""
+    return f"new run: {first.what} since {since}{detail}{more}"
+
+
+def _read_time(run: Result) -> datetime:
+    return datetime.fromisoformat(str(run.manifest.started))
+
+
+def _find_alike(run: Run, command: Command) -> Iterator[Result]:
+    """Yield the other runs of the same task, corpus, split and labels."""
+    words = run.id.rpartition("-")[0]
+    for folder in run_folders(run.folder.parent):
+        if folder != run.folder and folder.name.rpartition("-")[0] == words:
+            with suppress(StoreError):
+                other = read_run(folder)
+                same = (other.command.names, other.command.task, other.command.corpus)
+                if same == (command.names, command.task, command.corpus):
+                    yield other
