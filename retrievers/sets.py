@@ -100,7 +100,8 @@ class Sets(Retriever):
             line, or an object; ``none`` goes by words alone. Weights were learned with MiniLM.
         share: tables with at least this share of the first one's probability are returned; 0
             returns all. Default: that of the weights, with the best F2 on what they were learned
-            from.
+            from. Pools there had 75 to 80 tables: in a larger one it returns too few.
+        size: return this many tables of each question in place of a share.
         weights: ``spider``, ``bird``, ``spider+bird``: the questions that they were learned from;
             ``auto`` takes the largest of which no table is in the corpus.
         rows: how many rows of each table are read: a number, ``all``, or ``auto``, which is all of
@@ -116,6 +117,7 @@ class Sets(Retriever):
 
     encoder: Any = "minilm"
     share: float | None = None
+    size: int | None = None
     weights: str = "auto"
     rows: RowLimit = "auto"
     cache: bool = True
@@ -123,6 +125,8 @@ class Sets(Retriever):
     def __post_init__(self) -> None:
         if self.share is not None and not 0 <= self.share <= 1:
             raise ConfigError(f"share={self.share}: a share of the first probability, from 0 to 1")
+        if self.size is not None and (self.size < 1 or self.share is not None):
+            raise ConfigError(f"size={self.size}: a number of tables from 1, without share")
         if self.weights not in ("auto", *WEIGHTS):
             raise ConfigError(f"weights={self.weights}: expected auto, {', '.join(WEIGHTS)}")
         self.returns_sets = self.share != 0  # which ranks all tables
@@ -181,6 +185,7 @@ class Sets(Retriever):
         """Return the sets of several queries, each with its ``top_k`` best tables at most."""
         if not len(self._ids) or not queries or top_k < 1:
             return [[] for _ in queries]
+        top_k = min(top_k, self.size or top_k)
         parts = zip(*(self._best(e, top_k) for e in self.evidence(queries)), strict=True)
         return Ranked(self._ids, *map(np.concatenate, parts))
 
@@ -191,7 +196,8 @@ class Sets(Retriever):
         speaks = np.any([kind.any(axis=1) for kind in evidence.tables.values()], axis=0)
         probabilities = np.where(speaks[:, None], np.exp(values * _LARGEST), 0.0)
         filled = np.repeat(speaks[:, None], rows.shape[1], axis=1)
-        share = self.model.share if self.share is None else self.share
+        default = self.model.share if self.size is None else 0.0
+        share = default if self.share is None else self.share
         kept = filled & (probabilities >= share * probabilities[:, :1])
         return np.where(kept, rows, -1), np.where(kept, probabilities, 0.0)
 

@@ -69,6 +69,11 @@ def test_share_and_k() -> None:
         kept = ask(built(f"sets:encoder=none,share={share}", shop()), question, 5)[0]
         assert kept == [pair for pair in every if pair[1] >= share * every[0][1]]
     assert ask(built("sets:encoder=none,share=0", shop()), question, 2)[0] == every[:2]
+    assert ask(built("sets:encoder=none,size=2", shop()), question, 5)[0] == every[:2]
+    assert ask(built("sets:encoder=none,size=9", shop()), question, 3)[0] == every[:3]
+    for settings in ("size=0", "size=2,share=0.5"):
+        with pytest.raises(ConfigError, match="a number of tables from 1, without share"):
+            built(f"sets:{settings}", shop())
     assert ask(built("sets:encoder=none", shop()), ["unheard-of", ""], 5) == [[], []]
     assert ask(built("sets:encoder=none", shop()), question, 0) == [[]]
 
