@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from target_bench import ConfigError, GenerationRequest, Generator, Table
-from target_bench.plugin_tools import create_statement, part
+from target_bench.plugin_tools import create_statement, make_part
 
 _NO_TABLES = (
     "Some or all tables are not available. Please use your best judgment to complete the task. DO "
@@ -36,7 +36,7 @@ class Compat(Generator):
     """
 
     def __init__(self, target: Any) -> None:
-        self.target = part("generator", target)
+        self.target = make_part("generator", target)
         if not callable(getattr(self.target, "generate", None)):
             raise ConfigError(f"target: {target!r:.100} has no method generate(table_str, query)")
 

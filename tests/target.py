@@ -6,7 +6,7 @@ from typing import Any
 
 from target_bench.core.observer import Observer, default_observer
 from target_bench.core.run_config import EXTRACTIVE, RUNS, TOP_K, RunConfig
-from target_bench.data.load import Loader, once, tasks_and_corpora
+from target_bench.data.load import LoadOnce, make_loader, once, tasks_and_corpora
 from target_bench.harness.evaluate import check_tasks, evaluate_pairs
 from target_bench.harness.score_given import score_given
 from target_bench.runs.result import Results
@@ -21,14 +21,14 @@ class TARGET:
         data_dir: str | Path | None = None,
         out: str | Path = RUNS,
         observer: Observer | None = None,
-        loader: Loader | None = None,
+        load_once: LoadOnce | None = None,
     ) -> None:
         given = [task for each in tasks for task in (each if isinstance(each, list) else [each])]
         self._pairs = once(pair for task in given for pair in tasks_and_corpora(task))
         self._out = Path(out)
         check_tasks(self._pairs, RunConfig())
         self._observer = observer or default_observer()
-        self._loader = loader or Loader(data_dir, self._observer)
+        self._load_once = load_once or make_loader(data_dir, self._observer)
 
     def run(
         self,
@@ -48,7 +48,7 @@ class TARGET:
             retriever,
             generator,
             RunConfig(split=split, top_k=top_k, out=self._out, **options),
-            loader=self._loader,
+            load_once=self._load_once,
             observer=self._observer,
             confirm=confirm,
             name=name,
@@ -74,7 +74,7 @@ class TARGET:
             run_file=run_file,
             predictions=predictions,
             order=order,
-            loader=self._loader,
+            load_once=self._load_once,
             observer=self._observer,
             confirm=confirm,
             by=by,

@@ -12,8 +12,8 @@ import pytest
 
 from target_bench.core import registry
 from target_bench.core.contract import retrieve
+from target_bench.core.registry import make_task
 from target_bench.core.run_config import RunConfig
-from target_bench.core.task_names import make_task
 from target_bench.data.load import load
 from target_bench.models.prompts.prompting import make_prompt_writer
 

@@ -226,7 +226,7 @@ def _describe_task(name: str) -> Description:
     from target_bench.data.load import loader
 
     task = registry.resolve("task", registry.parse("task", name).target)
-    infos = [loader(corpus).info for corpus in registry.working("corpus")]
+    infos = [loader(corpus).info for corpus in registry.list_importable("corpus")]
     facts = {
         "task": f"{task.title} ({task.name})",
         "also called": list(task.aliases),
@@ -245,7 +245,7 @@ def _list_metrics(task: "type[Task[Any]]", name: str) -> "list[MetricSpec]":
     """
     from target_bench.core.contract import guard_plugin
     from target_bench.core.metric_function import resolve_metric
-    from target_bench.core.task_names import make_task
+    from target_bench.core.registry import make_task
     from target_bench.metrics.scores import all_specs
 
     if task.metrics.__module__.startswith("target_bench.tasks."):
@@ -259,7 +259,7 @@ def _list_metrics(task: "type[Task[Any]]", name: str) -> "list[MetricSpec]":
 def _describe_metric(name: str) -> Description:
     """Describe the declaration of a metric, the tasks that use it, and its signature."""
     from target_bench.core.metric_function import can_score, resolve_metric
-    from target_bench.core.task_names import make_task
+    from target_bench.core.registry import make_task
     from target_bench.metrics.scores import named, parse
 
     metric: Metric[Any] | None

@@ -76,7 +76,7 @@ def run(
     offline: Offline = False,
 ) -> None:
     """Run every retriever, and every generator, on every corpus."""
-    from target_bench.core.task_names import task_class
+    from target_bench.core.registry import find_task
     from target_bench.harness.evaluate import evaluate_pairs
     from target_bench.harness.systems import ANSWER_MODES
 
@@ -89,7 +89,7 @@ def run(
     _check_all("generator", options.generators, ANSWER_MODES)
     shown = ("json" if as_json else printed_as, verbose)
     with _run_and_print(pairs, options, shown, written) as (pairs_to_run, how, results):
-        ranked = any(task_class(text).source == "retrieved" for text, _ in pairs)
+        ranked = any(find_task(text).source == "retrieved" for text, _ in pairs)
         chosen = options.retrievers or (registry.BASELINES if ranked else [None])
         for retriever, generator in product(chosen, options.generators or [EXTRACTIVE]):
             answered = evaluate_pairs(
@@ -137,13 +137,13 @@ def _pairs(options: RunConfig, wanted: list[str]) -> list[tuple[str, str | list[
     Without a task these are table retrieval, or with a generator the tasks that the corpora have
     answers for; with ``all`` they are both.
     """
-    from target_bench.core.task_names import task_named
+    from target_bench.core.registry import find_task
     from target_bench.data.load import is_path, loader
 
     tasks, answered = options.tasks, bool(options.generators)
     every = list(tasks) == [ALL]
     if tasks and not every:
-        names = [task_named(task) for task in tasks]
+        names = [find_task(task).name for task in tasks]
         for name in names:
             if names.count(name) > 1:
                 raise ConfigError(
@@ -173,8 +173,8 @@ def _why_skipped(name: str, tasks: Sequence[str], options: RunConfig) -> dict[st
 
     A description of a table is longer than an answer, which any text would be.
     """
+    from target_bench.core.registry import make_task
     from target_bench.core.task import has_reference
-    from target_bench.core.task_names import make_task
     from target_bench.data.load import load
     from target_bench.data.selection import select_task
     from target_bench.harness.score import scorable
@@ -308,13 +308,13 @@ def _run_and_print(
 
     The results are printed at the end.
     """
-    from target_bench.data.load import Loader, once, tasks_and_corpora
+    from target_bench.data.load import make_loader, once, tasks_and_corpora
 
     with print_at_end(*shown) as (observer, results):
         pairs = once(pair for task in tasks for pair in tasks_and_corpora(task))
         for note in _warn_of_unused(written, [task for task, _ in tasks]):
             observer.warning(note)
-        how = {"loader": Loader(options.data_dir, observer), "observer": observer}
+        how = {"load_once": make_loader(options.data_dir, observer), "observer": observer}
         yield pairs, how, results
 
 
@@ -323,9 +323,9 @@ def _warn_of_unused(given: Iterable[tuple[str, str]], tasks: Iterable[str]) -> I
     unsure = [(name, written) for name, written in given if name in READ_BY_SOME]
     if not unsure:
         return
-    from target_bench.core.task_names import task_class
+    from target_bench.core.registry import find_task
 
-    reads = {task: options_read(task_class(task)) for task in tasks}
+    reads = {task: options_read(find_task(task)) for task in tasks}
     for name, written in unsure:
         if not any(name in read for read in reads.values()):
             yield f"{written} changes nothing here: {' and '.join(sorted(reads))} does not read it"

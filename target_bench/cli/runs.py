@@ -42,10 +42,10 @@ def list_(
     printed_as: options.PrintedAs = "text",
 ) -> None:
     """Print the runs of a store."""
-    from target_bench.core.task_names import task_named
+    from target_bench.core.registry import find_task
     from target_bench.runs.result import list_runs
 
-    short_name = task and task_named(task)
+    short_name = task and find_task(task).name
     runs = [
         run
         for run in map(_to_line, list_runs(out))
@@ -240,7 +240,7 @@ def why(
     offline: options.Offline = False,
 ) -> None:
     """Print in what two runs, or a run and its command now, differ."""
-    from target_bench.harness.resume import set_up_again
+    from target_bench.harness.resume import make_recipe_again
     from target_bench.runs.find import find
     from target_bench.runs.result import read_run
     from target_bench.runs.why import find_changes, read_recipe
@@ -254,7 +254,7 @@ def why(
         same = ""
     else:
         with TerminalObserver() as observer, redirect_prints():
-            after = set_up_again(first, data_dir, observer).recipe()
+            after = make_recipe_again(first, data_dir, observer)
         is_new = after.identity != first.identity.content
         heading = f"The same command {'makes a new run' if is_new else 'scores this run again'}:"
         same = "; the same command uses this run again"

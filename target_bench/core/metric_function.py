@@ -249,7 +249,7 @@ def read_metrics(name: str, value: Any) -> tuple[Any, ...]:  # noqa: ARG001 (a r
     for like in listed:
         resolve_metric(like)
         target = registry.parse("metric", like).target if isinstance(like, str) else ""
-        read.append(registry.anywhere(target) + like[len(target) :] if target else like)
+        read.append(registry.make_absolute(target) + like[len(target) :] if target else like)
     return tuple(read)
 
 

@@ -1,6 +1,8 @@
-"""Name -> plug-in: built-in, contributed, entry points, ``module:Class``, ``path/file.py:Class``.
+"""Plug-ins by name: ``create("retriever", "bm25:k1=0.9")``.
 
-Names of built-ins stand in ``built_in``. Targets are strings, imported when asked for.
+A name is looked up in this order: built-in (``built_in``), contributed (a file in the folders
+``retrievers/``, ``generators/``, ``corpora/``), entry point of an installed package. What is no
+name is ``module:Class`` or ``path/file.py:Class``. Nothing is imported before it is asked for.
 """
 
 import importlib
@@ -8,11 +10,10 @@ import inspect
 import re
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from target_bench import contrib
 from target_bench.core.built_in import BUILT_IN as BUILT_IN
@@ -30,9 +31,10 @@ from target_bench.core.plugin_files import FILE_MODULE
 from target_bench.core.settings import parse_settings
 from target_bench.core.user_code import described, place, process_restored
 
-DISTRIBUTION = "target-bench"
+if TYPE_CHECKING:
+    from target_bench.core.task import Task
 
-_NAME = __name__.partition(".")[0]
+DISTRIBUTION = "target-bench"
 
 BASELINES = ("bm25", "tfidf", "lsa", "random")
 """Retrievers without a model: what is compared if nothing is named."""
@@ -54,90 +56,28 @@ _CONTRIBUTED: dict[Kind, str] = {
 }
 
 _FILE = re.compile(r"(?P<target>[^=]+?\.py:[^\W\d]\w*)(?::(?P<settings>.*))?", re.DOTALL)
-_DRIVE = re.compile(r"[A-Za-z]:[\\/]")  # of a path of Windows
 _MODULE = re.compile(r"(?P<target>[^\W\d][\w.]*:[^\W\d]\w*)(?::(?P<settings>.*))?", re.DOTALL)
+_COLON_IN_NAME = re.compile(r"[A-Za-z]:[\\/]|hf:")  # a drive of Windows, a data set of the hub
 
 
-@dataclass(frozen=True, slots=True)
-class Spec:
-    """A plug-in as users write it: a target and its settings."""
+class Spec(NamedTuple):
+    """A plug-in as users write it: a name or the place of a class, and settings."""
 
     target: str
     settings: dict[str, Any]
 
 
-def normalise(name: str) -> str:
-    """Return the form in which names are compared: lower case, letters, digits and ``+`` only.
-
-    A plus is part of a name: BM25+ and chrF++ are other formulas than BM25 and chrF.
-    """
-    return re.sub(r"[^\w+]+|_", "", name.lower())
-
-
-def names(kind: Kind) -> list[str]:
-    """Return all names of a kind: built-ins in their order, contributed ones, installed ones."""
-    return [name for name in _places(kind) if name not in UNLISTED.get(kind, ())]
-
-
-def built_in_metric(name: str) -> str | None:
-    """Return ``module:name`` of a built-in metric; None of any other."""
-    imported_first = sorted(METRIC_MODULES, key=lambda module: module not in sys.modules)
-    return next((m[name] for m in map(_metrics, imported_first) if name in m), None)
-
-
-@cache
-def _metrics(module: str) -> dict[str, str]:
-    """Return name -> ``module:name`` of the metrics that a module declares."""
-    declared = importlib.import_module(module).DEFINITIONS
-    return {name: f"{module}:{name}" for name in declared}
-
-
-def contributed_file(kind: Kind, name: str) -> str | None:
-    """Return the file of a contributed plug-in, as in ``corpora/wtq.py``; None for any other."""
-    module = _find(kind, name) or ""
-    if module not in _contributed(kind).values():
-        return None
-    return "/".join(module.split(".")[-2:]) + ".py"
-
-
-def working(kind: Kind) -> list[str]:
-    """Return all names of a kind without the contributed ones whose file cannot be imported."""
-    working = names(kind)
-    for name in _contributed(kind):
-        try:
-            resolve(kind, name)
-        except (ConfigError, MissingExtraError):  # raised where the plug-in itself is asked for
-            working.remove(name)
-    return working
-
-
-def parse(kind: Kind, text: str) -> Spec:
-    """Read ``name``, ``name:key=value,...``, ``module:Class[:...]`` or ``file.py:Class[:...]``.
-
-    Raises:
-        ConfigError: the settings are not ``key=value`` pairs with values in YAML flow style.
-    """
-    target, settings = divided(kind, text)
-    return Spec(target, parse_settings(settings, text))
-
-
-def divided(kind: Kind, text: str) -> tuple[str, str]:
-    """Return what ``parse`` reads as the name or place of the class, and its settings unread."""
-    prefix = text[:2] if _DRIVE.match(text) else "hf:" if text.startswith("hf:") else ""
-    name, _, rest = text.removeprefix(prefix).partition(":")
-    name = prefix + name
-    if rest and _find(kind, name) is None:
-        match = _FILE.fullmatch(text) or _MODULE.fullmatch(text)
-        if match:
-            return match["target"], match["settings"] or ""
-    return name, rest
+# A plug-in from what a user wrote
 
 
 def create(kind: Kind, text: str, other_names: Iterable[str] = ()) -> Any:
-    """Build the plug-in that ``text`` names, with its settings checked against its constructor.
+    """Make the plug-in that a text names; settings are checked against its constructor.
+
+    >>> create("retriever", "bm25:k1=0.9").k1
+    0.9
 
     Args:
-        kind: what to build.
+        kind: what to make.
         text: a name with settings, as ``parse`` reads it.
         other_names: names other than plug-ins that a message about an unknown one should show.
 
@@ -146,8 +86,8 @@ def create(kind: Kind, text: str, other_names: Iterable[str] = ()) -> Any:
             type, or a module or class that cannot be imported.
         PluginError: the constructor of a class that is not of this package raised.
     """
-    spec = parse(kind, text)
-    return build(kind, spec.target, spec.settings, other_names, text)
+    target, settings = parse(kind, text)
+    return build(kind, target, settings, other_names, text)
 
 
 def build(
@@ -157,30 +97,93 @@ def build(
     other_names: Iterable[str] = (),
     text: str | None = None,
 ) -> Any:
-    """Build a plug-in from its name and its settings; ``text``, which errors quote, has both."""
+    """Make a plug-in from its name and its settings; ``text``, which errors quote, has both."""
     note_secrets(settings)
     cls = resolve(kind, target, other_names)
-    checked = _checked(cls, settings, f"{kind} {target}")
+    arguments = _convert_settings(cls, settings, f"{kind} {target}")
     try:
         with process_restored():
-            return cls(**checked)
+            return cls(**arguments)
     except (*PASSED_ON, MissingExtraError):
         raise
     except BaseException as error:
-        is_ours, named = isinstance(error, ConfigError), mask_settings(text or target)
+        is_ours, shown = isinstance(error, ConfigError), mask_settings(text or target)
         problem = without_secrets(str(error) if is_ours else described(error) + place(error))
         if is_ours or is_own_code(cls):
-            raise ConfigError(f"{kind} {named!r}: {problem}") from error
-        raise PluginError(f"{kind} {named} cannot be made: {problem}") from error
+            raise ConfigError(f"{kind} {shown!r}: {problem}") from error
+        raise PluginError(f"{kind} {shown} cannot be made: {problem}") from error
 
 
-def part(kind: Kind, value: Any) -> Any:
-    """Return the plug-in that a setting of another one names; an object is that plug-in itself.
+def make_part(kind: Kind, value: Any) -> Any:
+    """Make the plug-in that a setting of another one names; an object is returned as it is."""
+    return create(kind, value) if isinstance(value, str) else value
+
+
+def make_task(text: str) -> "Task[Any]":
+    """Make a task from any of its names, with settings."""
+    find_task(text)
+    task: Task[Any] = create("task", text)
+    task.asked_as = spell_task(text)
+    return task
+
+
+def find_task(text: str) -> "type[Task[Any]]":
+    """Return the class of a task, from any of its names in any case, with or without settings.
 
     Raises:
-        ConfigError: as for ``create``.
+        ConfigError: no task has this name, or what was named is not a task.
     """
-    return create(kind, value) if isinstance(value, str) else value
+    from target_bench.core.task import Task
+
+    target = parse("task", text).target
+    cls = resolve("task", target)
+    if not (isinstance(cls, type) and issubclass(cls, Task)):
+        raise ConfigError(f"{target} is not a task: it does not inherit target_bench.Task")
+    for attribute in ("name", "title"):
+        if not isinstance(getattr(cls, attribute, None), str):
+            raise ConfigError(f"{target} is not a task: it has no attribute `{attribute}`")
+    return cls
+
+
+def spell_task(text: str) -> str:
+    """Return a task with its settings as it is written from any folder, in the registered spelling.
+
+    Raises:
+        ConfigError: the settings cannot be read.
+    """
+    target = parse("task", text).target
+    return make_absolute(spell_name("task", target)) + text[len(target) :]
+
+
+def parse(kind: Kind, text: str) -> Spec:
+    """Read ``name``, ``name:key=value,...``, ``module:Class[:...]`` or ``file.py:Class[:...]``.
+
+    Raises:
+        ConfigError: the settings are not ``key=value`` pairs with values in YAML flow style.
+    """
+    target, settings = split_settings(kind, text)
+    return Spec(target, parse_settings(settings, text))
+
+
+def split_settings(kind: Kind, text: str) -> tuple[str, str]:
+    """Divide a text into the name or the place of a class, and its settings unread."""
+    match = _COLON_IN_NAME.match(text)
+    start = match.end() if match else 0
+    name, _, settings = text[start:].partition(":")
+    name = text[:start] + name
+    if settings and _find(kind, name) is None:
+        located = _FILE.fullmatch(text) or _MODULE.fullmatch(text)
+        if located:
+            return located["target"], located["settings"] or ""
+    return name, settings
+
+
+def make_absolute(target: str) -> str:
+    """Return a target as it is named from any folder: with the whole path of a file."""
+    if not _FILE.fullmatch(target):
+        return target
+    path, _, name = target.rpartition(":")
+    return f"{Path(path).resolve()}:{name}"
 
 
 def resolve(
@@ -194,7 +197,7 @@ def resolve(
     if where is None and ":" not in target:
         if target in other_names:
             raise ConfigError(f"the {kind} {target} has no settings")
-        aliases = [a for n in names(kind) for a in _aliases(n)] if kind == "task" else []
+        aliases = [a for n in names(kind) for a in _list_aliases(n)] if kind == "task" else []
         raise ConfigError(unknown_name(kind, target, [*names(kind), *other_names], aliases))
     module_name, _, attribute = (where or target).rpartition(":")
     if where is None and _FILE.fullmatch(target):
@@ -202,8 +205,29 @@ def resolve(
 
         module = module_of(Path(module_name).resolve(), target)
     else:  # the module of a contributed plug-in stands alone
-        module = _imported(module_name or attribute, target)
-    return _attribute(module, attribute if module_name else "", target, only_callable)
+        module = _import_module(module_name or attribute, target)
+    if module_name:
+        return _get_attribute(module, attribute, target, only_callable)
+    return _get_only_class(module, target)
+
+
+# Names
+
+
+def names(kind: Kind) -> list[str]:
+    """List all names of a kind: built-ins in their order, contributed ones, installed ones."""
+    return [name for name in _map_names(kind) if name not in UNLISTED.get(kind, ())]
+
+
+def list_importable(kind: Kind) -> list[str]:
+    """List all names of a kind without the contributed ones whose file cannot be imported."""
+    importable = names(kind)
+    for name in _map_contributed(kind):
+        try:
+            resolve(kind, name)
+        except (ConfigError, MissingExtraError):  # raised where the plug-in itself is asked for
+            importable.remove(name)
+    return importable
 
 
 def is_known(kind: Kind, name: str) -> bool:
@@ -211,25 +235,89 @@ def is_known(kind: Kind, name: str) -> bool:
     return _find(kind, name) is not None
 
 
-def canonical(kind: Kind, name: str) -> str:
+def spell_name(kind: Kind, name: str) -> str:
     """Return the registered spelling of a name (``OTT-QA`` -> ``ottqa``); other names as they are.
 
     A task is also known by its title and its aliases (``QA`` -> its short name).
     """
     if kind == "metric" and built_in_metric(name):
         return name  # without importing the modules of all metrics
-    known = _places(kind)
+    known = _map_names(kind)
     if name in known:
         return name
     plain = normalise(name)
-    registered = next((short for short in known if normalise(short) == plain), None)
-    if registered is None and kind == "task":
-        of_tasks = ((short, map(normalise, _aliases(short, "title"))) for short in known)
-        registered = next((short for short, others in of_tasks if plain in others), None)
-    return registered or name
+    for registered in known:
+        if normalise(registered) == plain:
+            return registered
+    for registered in known if kind == "task" else ():
+        if plain in map(normalise, _list_aliases(registered, "title")):
+            return registered
+    return name
 
 
-def _aliases(task: str, *more: str) -> list[str]:
+def normalise(name: str) -> str:
+    """Return the form in which names are compared: lower case, letters, digits and ``+`` only."""
+    return re.sub(r"[^\w+]+|_", "", name.lower())  # BM25+ and chrF++ are other formulas
+
+
+def built_in_metric(name: str) -> str | None:
+    """Return ``module:name`` of a built-in metric; None of any other."""
+    # Importing all modules of metrics is slow: those that are imported already come first.
+    modules = sorted(METRIC_MODULES, key=lambda module: module not in sys.modules)
+    return next((m[name] for m in map(_map_metrics, modules) if name in m), None)
+
+
+def contributed_file(kind: Kind, name: str) -> str | None:
+    """Return the file of a contributed plug-in, as in ``corpora/wtq.py``; None for any other."""
+    module = _find(kind, name) or ""
+    if module not in _map_contributed(kind).values():
+        return None
+    return "/".join(module.split(".")[-2:]) + ".py"
+
+
+def _find(kind: Kind, name: str) -> str | None:
+    """Return ``module:Class`` of a name in any spelling; of a contributed plug-in its module."""
+    if kind == "metric" and (where := built_in_metric(name)):
+        return where
+    return _map_names(kind).get(spell_name(kind, name))
+
+
+def _map_names(kind: Kind) -> dict[str, str]:
+    """Return name -> ``module:Class``, or the module of a contributed plug-in, in their order."""
+    built_in = BUILT_IN.get(kind) or {
+        name: where for module in METRIC_MODULES for name, where in _map_metrics(module).items()
+    }
+    ours = built_in | UNLISTED.get(kind, {}) | _map_contributed(kind)
+    installed = _map_installed(_GROUPS[kind], tuple(sys.path))
+    return {**ours, **installed, **ours}  # a name of ours stays ours
+
+
+def _map_contributed(kind: Kind) -> dict[str, str]:
+    return contrib.modules(_CONTRIBUTED[kind]) if kind in _CONTRIBUTED else {}
+
+
+@cache
+def _map_metrics(module: str) -> dict[str, str]:
+    return {name: f"{module}:{name}" for name in importlib.import_module(module).DEFINITIONS}
+
+
+@cache
+def _map_installed(group: str, _path: tuple[str, ...]) -> dict[str, str]:
+    """Return the entry points of a group; scanning every installed package takes a while."""
+    from importlib.metadata import entry_points
+
+    found: dict[str, str] = {}
+    for entry in sorted(entry_points(group=group)):
+        other = found.setdefault(entry.name, entry.value)
+        if other != entry.value:
+            raise ConfigError(
+                f"two installed packages offer {entry.name!r} as one of {group}: {other} and "
+                f"{entry.value}. Name the class instead: {entry.value}"
+            )
+    return found
+
+
+def _list_aliases(task: str, *more: str) -> list[str]:
     """Return the aliases of a task and more of its attributes; none of a broken plug-in."""
     try:
         cls = resolve("task", task)
@@ -238,53 +326,10 @@ def _aliases(task: str, *more: str) -> list[str]:
     return [*getattr(cls, "aliases", ()), *(getattr(cls, name, "") for name in more)]
 
 
-def anywhere(target: str) -> str:
-    """Return a target as it can be named from any folder: the path of a file is absolute."""
-    if not _FILE.fullmatch(target):
-        return target
-    path, _, name = target.rpartition(":")
-    return f"{Path(path).resolve()}:{name}"
+# Imports
 
 
-def _find(kind: Kind, name: str) -> str | None:
-    """Return where the plug-in of a name in any spelling is, as ``module:Class``."""
-    if kind == "metric" and (where := built_in_metric(name)):
-        return where
-    return _places(kind).get(canonical(kind, name))
-
-
-def _places(kind: Kind) -> dict[str, str]:
-    """Return name -> ``module:Class``, or the module of a contributed plug-in, of all of a kind."""
-    built_in = BUILT_IN.get(kind) or {
-        name: where for module in METRIC_MODULES for name, where in _metrics(module).items()
-    }
-    own = built_in | UNLISTED.get(kind, {}) | _contributed(kind)
-    installed = _installed(_GROUPS[kind], tuple(sys.path))
-    return own | {name: where for name, where in installed.items() if name not in own}
-
-
-def _contributed(kind: Kind) -> dict[str, str]:
-    """Return name -> module of the contributed plug-ins of a kind."""
-    return contrib.modules(_CONTRIBUTED[kind]) if kind in _CONTRIBUTED else {}
-
-
-@cache
-def _installed(group: str, _path: tuple[str, ...]) -> dict[str, str]:
-    """Return the entry points of a group; scanning every installed package takes a while."""
-    from importlib.metadata import entry_points
-
-    places: dict[str, str] = {}
-    for entry in sorted(entry_points(group=group)):
-        other = places.setdefault(entry.name, entry.value)
-        if other != entry.value:
-            raise ConfigError(
-                f"two installed packages offer {entry.name!r} as one of {group}: {other} and "
-                f"{entry.value}. Name the class instead: {entry.value}"
-            )
-    return places
-
-
-def _imported(name: str, target: str) -> Any:
+def _import_module(name: str, target: str) -> Any:
     try:
         return importlib.import_module(name)
     except (*PASSED_ON, MissingExtraError):
@@ -297,63 +342,80 @@ def _imported(name: str, target: str) -> Any:
         ) from error
 
 
-def _attribute(module: Any, attribute: str, target: str, only_callable: bool) -> Any:
-    """Return an object of a module; without a name, the only public class that it defines."""
-    own = {
+def _map_defined(module: Any) -> dict[str, Any]:
+    """Return the classes and functions that a module defines."""
+    return {
         name: value
         for name, value in vars(module).items()
         if callable(value)
         and not inspect.isbuiltin(value)
         and getattr(value, "__module__", None) == module.__name__
     }
-    if not attribute:
-        public = [n for n, value in own.items() if inspect.isclass(value) and n[0] != "_"]
-        if len(public) == 1:
-            return own[public[0]]
-        raise ConfigError(
-            f"{target!r}: {module.__file__} defines the public classes "
-            f"{', '.join(public) or 'none'}. A contributed plug-in is the one class of its file "
-            "whose name does not begin with an underscore"
-        )
-    plugin = getattr(module, "DEFINITIONS", {}).get(attribute) or getattr(module, attribute, None)
+
+
+def _get_attribute(module: Any, name: str, target: str, only_callable: bool) -> Any:
+    plugin = getattr(module, "DEFINITIONS", {}).get(name) or getattr(module, name, None)
     if plugin is None or (only_callable and not callable(plugin)):
         raise ConfigError(
-            f"{target!r}: no {attribute!r} in {target.rpartition(':')[0]}. Classes and functions "
-            f"there: {', '.join(own) or 'none'}"
+            f"{target!r}: no {name!r} in {target.rpartition(':')[0]}. Classes and functions "
+            f"there: {', '.join(_map_defined(module)) or 'none'}"
         )
     return plugin
 
 
-def _checked(cls: Any, settings: dict[str, Any], what: str) -> dict[str, Any]:
-    """Return the settings, each converted to the type its constructor argument declares."""
+def _get_only_class(module: Any, target: str) -> Any:
+    defined = _map_defined(module)
+    public = [n for n, value in defined.items() if inspect.isclass(value) and n[0] != "_"]
+    if len(public) == 1:
+        return defined[public[0]]
+    raise ConfigError(
+        f"{target!r}: {module.__file__} defines the public classes {', '.join(public) or 'none'}. "
+        "A contributed plug-in is the one class of its file whose name does not begin with an "
+        "underscore"
+    )
+
+
+# Settings
+
+
+def _convert_settings(cls: Any, settings: dict[str, Any], what: str) -> dict[str, Any]:
+    """Return the settings, each converted to the type that its constructor argument declares."""
     try:
         parameters = inspect.signature(cls, eval_str=True).parameters.values()
     except NameError:  # a type hint that exists for type checkers only
         parameters = inspect.signature(cls).parameters.values()
     except (TypeError, ValueError) as error:
         raise ConfigError(f"{what}: its constructor cannot be read: {error}") from error
-    named = {p.name: p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
-    open_ended = any(p.kind is p.VAR_KEYWORD for p in parameters)
-    nested = [n for n, value in settings.items() if isinstance(value, str) and ":" in value]
+    declared = {p.name: p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters)
     for key in settings:
-        if key not in named and not open_ended:
-            advice = ""
-            if nested:  # its commas end it: rerank:retriever=bm25:k1=1,b=2
-                quoted = f"{nested[0]}='{mask_settings(settings[nested[0]])},{key}=...'"
-                advice = f" Settings of {nested[0]} go into quotes: {quoted}."
-            raise ConfigError(f"{what}: {unknown_name('setting', key, named)}{advice}")
-    for name, parameter in named.items():
+        if key not in declared and not takes_any:
+            advice = _advise_quotes(settings, key)
+            raise ConfigError(f"{what}: {unknown_name('setting', key, declared)}{advice}")
+    for name, parameter in declared.items():
         if parameter.default is parameter.empty and name not in settings:
             raise ConfigError(f"{what}: needs the setting {name}, as in {name}=...")
     converted = {}
     for key, value in settings.items():
-        annotation = named[key].annotation if key in named else inspect.Parameter.empty
+        annotation = declared[key].annotation if key in declared else inspect.Parameter.empty
         shown = f"{what}: setting {key}={mask_config(value, key)!r}"
-        converted[key] = _converted(value, annotation, shown)
+        converted[key] = _convert(value, annotation, shown)
     return converted
 
 
-def _converted(value: Any, annotation: Any, what: str) -> Any:
+def _advise_quotes(settings: dict[str, Any], key: str) -> str:
+    """Return what to write where a comma ended the settings of a part.
+
+    In ``rerank:retriever=bm25:k1=1,b=2`` the setting ``b`` is one of ``rerank``.
+    """
+    for name, value in settings.items():
+        if isinstance(value, str) and ":" in value:
+            quoted = f"{name}='{mask_settings(value)},{key}=...'"
+            return f" Settings of {name} go into quotes: {quoted}."
+    return ""
+
+
+def _convert(value: Any, annotation: Any, what: str) -> Any:
     from pydantic import PydanticSchemaGenerationError, TypeAdapter, ValidationError
 
     if annotation is inspect.Parameter.empty or isinstance(annotation, str):
@@ -367,28 +429,16 @@ def _converted(value: Any, annotation: Any, what: str) -> Any:
         if "valid string" in problems:
             problems += ". Text that looks like something else is put into quotes, as in '42'"
         hints = (hint for hint in getattr(annotation, "__metadata__", ()) if isinstance(hint, str))
-        problems = ". ".join([problems, *hints])
-        raise ConfigError(f"{what}: {problems}") from error
+        raise ConfigError(f"{what}: {'. '.join([problems, *hints])}") from error
 
 
-@cache
-def installed_version(package: str) -> str | None:
-    """Return the version of an installed package, or None; looked up once a process."""
-    from importlib.metadata import PackageNotFoundError, distribution
-
-    try:
-        installed = distribution(package)
-    except PackageNotFoundError:
-        return None
-    # ``installed.version`` parses the whole of the metadata, README included: milliseconds.
-    head = (installed.read_text("METADATA") or "").partition("\n\n")[0]
-    version = re.search(r"^Version: *(\S+)$", head, re.MULTILINE)
-    return version[1] if version else installed.version
+# Whose code it is
 
 
 def is_own_code(thing: type | FunctionType) -> bool:
     """Return whether a class or function is of this package, and not contributed."""
-    return thing.__module__.partition(".")[0] == _NAME and not contrib.is_contributed(thing)
+    is_ours = thing.__module__.partition(".")[0] == "target_bench"
+    return is_ours and not contrib.is_contributed(thing)
 
 
 def class_name(thing: type | FunctionType) -> str:
@@ -404,3 +454,18 @@ def class_name(thing: type | FunctionType) -> str:
     if module.startswith(FILE_MODULE):
         module = Path(sys.modules[module].__file__ or "").name
     return f"{module}:{name}"
+
+
+@cache
+def installed_version(package: str) -> str | None:
+    """Return the version of an installed package, or None; looked up once a process."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        installed = distribution(package)
+    except PackageNotFoundError:
+        return None
+    # ``installed.version`` parses the whole of the metadata, README included: milliseconds.
+    head = (installed.read_text("METADATA") or "").partition("\n\n")[0]
+    version = re.search(r"^Version: *(\S+)$", head, re.MULTILINE)
+    return version[1] if version else installed.version

@@ -488,6 +488,10 @@ class Dataset:
         distractors: what was mixed in.
         databases: database id -> SQLite or DuckDB file, for the task text-to-SQL. Databases that
             queries name and that are not here were missing.
+        request: how it was asked for, so that a run of it can be asked for again: ``corpus``,
+            ``distractors``, ``about``, ``limit``.
+        seconds: how long it took to load.
+        only_about: the task that its queries are about, where the split has other queries too.
     """
 
     info: CorpusInfo
@@ -498,6 +502,9 @@ class Dataset:
     notes: tuple[str, ...] = ()
     distractors: tuple[Distractors, ...] = ()
     databases: Mapping[str, Path] = field(default_factory=dict)
+    request: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    seconds: float = field(default=0.0, compare=False)
+    only_about: str | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         size = f"{len(self.corpus):,} tables, {len(self.queries):,} queries"

@@ -224,6 +224,7 @@ class Task(ABC, Generic[ExamplesT]):
         judge: what judges its answers before they are scored, if anything does; an object may set
             it where that follows from its settings.
         view: what people see of it.
+        asked_as: its name with its settings, as it was asked for; None of one made in Python.
         VERSION: of a task of this package; raised when what it asks, reads or judges can be another
             than before. Your own is identified by its source files.
     """
@@ -239,6 +240,7 @@ class Task(ABC, Generic[ExamplesT]):
     prompt: PromptStyle = PromptStyle()
     judge: AnswerJudge | None = None
     view: View = View()
+    asked_as: str | None = None
     VERSION: ClassVar[str] = "1"
 
     def __init_subclass__(cls, **settings: Any) -> None:

@@ -1,33 +1,26 @@
-"""Corpora by name, path or value: ``load`` gives one split, ``Loader`` many of them once each.
+"""Corpora by name, path or value: ``load`` gives one split, ``make_loader`` each of many once.
 
 ``loader`` finds the plug-in of a name or path, ``folders`` its data, ``reading`` reads them.
 """
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
 from target_bench.core.observer import Observer
+from target_bench.core.registry import find_task, spell_task
 from target_bench.core.release import CorpusLoader
 from target_bench.core.schema import LEFT_OUT, SPLIT_ALIASES, CorpusInfo, Dataset, Distractors
 from target_bench.core.task import Task
-from target_bench.core.task_names import task_class, task_text
 from target_bench.data import distractors as mixing
 from target_bench.data.checks import is_peculiarity
 from target_bench.data.folders import folder_of
 from target_bench.data.reading import read, read_databases, read_tables
-from target_bench.data.selection import (
-    AnyTask,
-    fitting_tasks,
-    is_ranking,
-    sample_queries,
-    task_name,
-)
-from target_bench.data.selection import select_task as select_task
+from target_bench.data.selection import fitting_tasks
 
 CorpusLike = str | Path | Dataset
 """A corpus by name, by path, or loaded already."""
@@ -130,88 +123,43 @@ def _mix_in(
     )
 
 
-@dataclass(frozen=True)
-class Loaded:
-    """A dataset and the seconds it took to load.
-
-    Attributes:
-        dataset: the split.
-        seconds: how long it took.
-        words: how it was asked for, for whoever goes on with a run of it.
-        only_about: the task that the queries are about, where the split has other queries too.
-    """
-
-    dataset: Dataset
-    seconds: float
-    words: Mapping[str, Any] = field(default_factory=dict)
-    only_about: str | None = None
-
-    def limited(self, n: int | None) -> "Loaded":
-        """Return the data with a sample of n queries, the same in every run."""
-        if n is None:
-            return self
-        dataset = replace(self.dataset, queries=sample_queries(self.dataset.queries, n))
-        return replace(self, dataset=dataset, words={**self.words, "limit": n})
-
-    def select_task(self, task: AnyTask) -> "Loaded":
-        """Return the data with the queries about a task only, as ``select_task`` selects them.
-
-        Raises:
-            ConfigError: no query is about it.
-        """
-        dataset = select_task(self.dataset, task)
-        if is_ranking(task):
-            return replace(self, dataset=dataset)
-        name = dataset.queries[0].metadata.get("task", task_name(task))
-        some = len(dataset.queries) < len(self.dataset.queries)
-        words = {**self.words, "about": name}
-        return Loaded(dataset, self.seconds, words, name if some else self.only_about)
+LoadOnce = Callable[[CorpusLike, str | None, tuple[str, ...]], Dataset]
+"""Loads a split of a corpus with distractors, each of them once."""
 
 
-class Loader:
-    """A loader that loads every split once.
+def make_loader(data_dir: str | Path | None, observer: Observer) -> LoadOnce:
+    """Return a function that loads each split once, and says what is peculiar about its data.
 
     Args:
         data_dir: as for ``load``.
         observer: is notified of loading, and of notes about the data.
     """
+    datasets: dict[tuple[Any, ...], Dataset] = {}
 
-    def __init__(self, data_dir: str | Path | None, observer: Observer) -> None:
-        self._data_dir = data_dir
-        self._observer = observer
-        self._loaded: dict[tuple[Any, ...], Loaded] = {}
+    def load_once(
+        corpus: CorpusLike, split: str | None, distractors: tuple[str, ...] = ()
+    ) -> Dataset:
+        in_memory = isinstance(corpus, Dataset)
+        key = (id(corpus) if in_memory else str(corpus), split, distractors)
+        if key in datasets:
+            return datasets[key]
+        observer.stage(f"load {name_of(corpus)}")
+        start = time.perf_counter()
+        dataset = load(corpus, split, distractors, data_dir=data_dir, observer=observer)
+        request: dict[str, Any] = {
+            "corpus": None if in_memory else _anywhere(str(corpus)),
+            "distractors": [_anywhere(spec) for spec in distractors],
+        }
+        seconds = time.perf_counter() - start
+        datasets[key] = replace(dataset, request=request, seconds=seconds)
+        of_files = not (isinstance(corpus, Dataset) or dataset.databases) and is_path(corpus)
+        for note in dataset.notes:
+            is_note = LEFT_OUT not in note and (of_files or is_peculiarity(note))
+            say = observer.note if is_note else observer.warning
+            say(f"{dataset.info.name} {dataset.split}: {note}")
+        return datasets[key]
 
-    def load(
-        self,
-        corpus: CorpusLike,
-        split: str | None,
-        distractors: tuple[str, ...],
-    ) -> Loaded:
-        """Return a split of a corpus with distractors; arguments and errors as for ``load``."""
-        name = id(corpus) if isinstance(corpus, Dataset) else str(corpus)
-        key = (name, split, distractors)
-        if key not in self._loaded:
-            self._observer.stage(f"load {name_of(corpus)}")
-            start = time.perf_counter()
-            dataset = load(
-                corpus,
-                split,
-                distractors,
-                data_dir=self._data_dir,
-                observer=self._observer,
-            )
-            seconds = time.perf_counter() - start
-            words: dict[str, Any] = {
-                "corpus": None if isinstance(corpus, Dataset) else _anywhere(str(corpus)),
-                "distractors": [_anywhere(spec) for spec in distractors],
-            }
-            self._loaded[key] = Loaded(dataset, seconds, words)
-            of_files = not (isinstance(corpus, Dataset) or dataset.databases) and is_path(corpus)
-            for note in dataset.notes:
-                is_note = LEFT_OUT not in note and (of_files or is_peculiarity(note))
-                say = self._observer.note if is_note else self._observer.warning
-                say(f"{dataset.info.name} {dataset.split}: {note}")
-        return self._loaded[key]
+    return load_once
 
 
 def _anywhere(spec: str) -> str:
@@ -219,7 +167,7 @@ def _anywhere(spec: str) -> str:
     name = mixing.split_spec(spec)[0]
     if name.startswith(HUB_PREFIX):
         return spec
-    whole = str(Path(name).resolve()) if is_path(name) else registry.anywhere(name)
+    whole = str(Path(name).resolve()) if is_path(name) else registry.make_absolute(name)
     return whole + spec[len(name) :]
 
 
@@ -246,7 +194,7 @@ def loader(name: str | Path) -> CorpusLoader:
 
         return load_hub_corpus(name)
     try:
-        plugin = registry.create("corpus", registry.canonical("corpus", name))
+        plugin = registry.create("corpus", registry.spell_name("corpus", name))
     except ConfigError as error:
         if Path(name.partition(":")[0]).is_dir():
             folder = f"For the folder of this name write ./{name}"
@@ -272,7 +220,7 @@ def is_path(name: str | Path) -> bool:
         return True
     if name.startswith(HUB_PREFIX):
         return False
-    target = registry.divided("corpus", name)[0]
+    target = registry.split_settings("corpus", name)[0]
     if ":" in target[2:]:  # module:Class or path/file.py:Class; before it a drive of Windows
         return False
     named = name.lower().endswith(_DATABASES)
@@ -286,7 +234,7 @@ def name_of(corpus: CorpusLike) -> str:
         return f"{corpus.info.name} {corpus.split}"
     if isinstance(corpus, Path) or corpus.startswith(HUB_PREFIX):
         return str(corpus)
-    return registry.canonical("corpus", corpus)
+    return registry.spell_name("corpus", corpus)
 
 
 def split_of(plugin: CorpusLoader, split: str | None) -> str:
@@ -309,7 +257,7 @@ def split_of(plugin: CorpusLoader, split: str | None) -> str:
 def tasks_and_corpora(task: TaskLike) -> list[tuple[str, CorpusLike]]:
     """Return the (task, corpus) pairs that a task, or a task with corpora, stands for.
 
-    Tasks are spelled by ``task_text``.
+    Tasks are spelled by ``spell_task``.
 
     Raises:
         ConfigError: an unknown task or corpus, or a corpus that does not serve the task.
@@ -324,9 +272,9 @@ def tasks_and_corpora(task: TaskLike) -> list[tuple[str, CorpusLike]]:
     is_task = registry.is_known("task", registry.parse("task", written).target)
     if not is_task and (is_path(written) or registry.is_known("corpus", written)):
         raise ConfigError(f"{written!r} is a corpus, and a task is expected, as 'retrieval'")
-    text, cls = task_text(written), task_class(written)
+    text, cls = spell_task(written), find_task(written)
     if corpora is None:
-        names = registry.working("corpus")
+        names = registry.list_importable("corpus")
         return [(text, name) for name in names if _serves(loader(name).info, cls)]
     listed: list[Any] = list(corpora) if isinstance(corpora, list | tuple | set) else [corpora]
     for corpus in listed:

@@ -42,6 +42,14 @@ def sample_queries(queries: Sequence[Query], n: int) -> tuple[Query, ...]:
     return tuple(queries[i] for i in sorted(chosen))
 
 
+def limit_queries(dataset: Dataset, n: int | None) -> Dataset:
+    """Return the dataset with a sample of n queries, the same in every run; None: all."""
+    if n is None:
+        return dataset
+    request = {**dataset.request, "limit": n}
+    return replace(dataset, queries=sample_queries(dataset.queries, n), request=request)
+
+
 def select_task(dataset: Dataset, task: AnyTask) -> Dataset:
     """Return the dataset with the queries that are about a task only.
 
@@ -63,7 +71,14 @@ def select_task(dataset: Dataset, task: AnyTask) -> Dataset:
     for name in fitting_tasks(task):
         queries = tuple(q for q in dataset.queries if q.metadata.get("task", name) == name)
         if queries:
-            return replace(dataset, queries=queries)
+            about = queries[0].metadata.get("task", task_name(task))
+            is_part = len(queries) < len(dataset.queries)
+            return replace(
+                dataset,
+                queries=queries,
+                request={**dataset.request, "about": about},
+                only_about=about if is_part else dataset.only_about,
+            )
     name = f"{dataset.info.name} {dataset.split}"
     raise ConfigError(f"no query of {name} is about the task {task_name(task)}")
 

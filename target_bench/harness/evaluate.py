@@ -3,6 +3,7 @@
 import gc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from target_bench.core.contract import RetrieverLike
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.metric_function import check_metrics
 from target_bench.core.observer import Observer, default_observer
+from target_bench.core.registry import find_task, make_task
 from target_bench.core.run_config import (
     EXTRACTIVE,
     RUNS,
@@ -23,11 +25,11 @@ from target_bench.core.run_config import (
 from target_bench.core.schema import Dataset
 from target_bench.core.settings import check_named_once, named, read_texts
 from target_bench.core.task import Task
-from target_bench.core.task_names import make_task, task_class
-from target_bench.data.load import CorpusLike, Loaded, Loader, once, tasks_and_corpora
+from target_bench.data.load import CorpusLike, LoadOnce, make_loader, once, tasks_and_corpora
+from target_bench.data.selection import limit_queries, select_task
 from target_bench.harness.consent import Confirm
 from target_bench.harness.run_system import run_system
-from target_bench.harness.systems import GeneratorLike, System, make_retriever
+from target_bench.harness.systems import GeneratorLike, System, make_generator, make_retriever
 from target_bench.metrics.scores import check_names
 from target_bench.runs import slicing
 from target_bench.runs.result import Results
@@ -107,7 +109,7 @@ def evaluate(
         retriever,
         generator,
         chosen,
-        loader=Loader(data_dir, observer),
+        load_once=make_loader(data_dir, observer),
         observer=observer,
         confirm=confirm,
         name=name,
@@ -121,7 +123,7 @@ def evaluate_pairs(
     generator: GeneratorLike | str,
     config: RunConfig,
     *,
-    loader: Loader,
+    load_once: LoadOnce,
     observer: Observer,
     confirm: Confirm | None = None,
     name: str | Sequence[str] | None = None,
@@ -138,22 +140,26 @@ def evaluate_pairs(
         config.check_tables()
     properties = read_texts("by", by)
     with report_progress(observer):
-        data = [(text, load_queries(text, corpus, config, loader)) for text, corpus in pairs]
-        check_properties(properties, [loaded.dataset for _, loaded in data])
-        results = [
-            run_system(
-                config,
-                make_task(text),
-                loaded,
-                system if tasks[text].source == "retrieved" else None,
-                generator,
-                task_text=text,
-                observer=observer,
-                confirm=confirm,
+        data = [(text, load_queries(text, corpus, config, load_once)) for text, corpus in pairs]
+        check_properties(properties, [dataset for _, dataset in data])
+        results = []
+        for system, (text, dataset) in product(systems, data):
+            task = make_task(text)
+            retriever_or_none = system if task.source == "retrieved" else None
+            answering = None
+            if task.answer != "ranking":
+                answering = make_generator(generator or "empty", task, config, observer)
+            results.append(
+                run_system(
+                    config,
+                    task,
+                    dataset,
+                    retriever_or_none,
+                    answering,
+                    observer=observer,
+                    confirm=confirm,
+                )
             )
-            for system in systems
-            for text, loaded in data
-        ]
     in_order = [result for i in range(len(data)) for result in results[i :: len(data)]]
     for result in in_order:
         result.by = tuple(properties)
@@ -168,20 +174,19 @@ def check_tasks(pairs: Iterable[Pair], config: RunConfig) -> None:
         registry.create("task", text)
     if config.metrics:
         check_names(config.metrics)
-        check_metrics(config.metrics, {text: task_class(text) for text in texts})
+        check_metrics(config.metrics, {text: find_task(text) for text in texts})
 
 
-def load_queries(text: str, corpus: CorpusLike, config: RunConfig, loader: Loader) -> Loaded:
+def load_queries(text: str, corpus: CorpusLike, config: RunConfig, load_once: LoadOnce) -> Dataset:
     """Load the tables and queries of a task: as many as are asked for."""
-    loaded = loader.load(corpus, config.split, config.distractors)
-    dataset = loaded.dataset
+    dataset = load_once(corpus, config.split, config.distractors)
     if not dataset.queries:
         raise DataError(
             f"corpus {dataset.info.name}, split {dataset.split}: {len(dataset.corpus)} tables and "
             "no query. docs/data.md shows how queries are written, and target-bench ask writes "
             "some; target-bench search needs none."
         )
-    return loaded.select_task(task_class(text)).limited(config.limit)
+    return limit_queries(select_task(dataset, find_task(text)), config.limit)
 
 
 def check_properties(names: Sequence[str], datasets: Iterable[Dataset]) -> None:

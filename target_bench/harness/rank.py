@@ -17,7 +17,6 @@ from target_bench.core.observer import Observer
 from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import Dataset, Distractors, Query, Retrieval
 from target_bench.core.user_code import process_restored, split_place
-from target_bench.data.load import Loaded
 from target_bench.harness.consent import Confirm, Estimate
 from target_bench.harness.run_notes import add_notes, begin_work, repeat_notes, warn_of_reuse
 from target_bench.harness.systems import System
@@ -45,13 +44,13 @@ _WARM_UP = 10
 def rank(
     run: Run,
     retriever: System,
-    loaded: Loaded,
+    dataset: Dataset,
     config: RunConfig,
     observer: Observer,
     confirm: Confirm | None,
 ) -> tuple[dict[str, Retrieval], bool]:
     """Return the ranking of every query, and whether all of them were there already."""
-    dataset, plugin = loaded.dataset, retriever.plugin
+    plugin = retriever.plugin
 
     def prepare(n_texts: int) -> None:
         distractors = tuple(map(_mixed_in, dataset.distractors))
@@ -66,9 +65,9 @@ def rank(
         prepare(len(dataset.corpus) + len(todo))
         if retriever.records is not None:
             yield [retriever.records(query) for query in todo]
-            _record_times(run, retriever, loaded.seconds)
+            _record_times(run, retriever, dataset.seconds)
         else:
-            yield from _ask(run, retriever, loaded, config.top_k, todo, records, observer)
+            yield from _ask(run, retriever, dataset, config.top_k, todo, records, observer)
 
     def keep(stored: dict[str, Retrieval]) -> dict[str, Retrieval]:
         """Ask queries again that failed, or that lack rankings at the smaller cutoffs."""
@@ -85,7 +84,7 @@ def rank(
     if is_reused and is_timed:
         repeat_notes(run, retriever.label, observer)
         if not run.manifest.seconds:  # killed after the last query
-            _record_times(run, retriever, loaded.seconds)
+            _record_times(run, retriever, dataset.seconds)
     if not is_timed:
         if is_reused:
             prepare(len(dataset.corpus))
@@ -99,7 +98,7 @@ def rank(
 def _ask(
     run: Run,
     retriever: System,
-    loaded: Loaded,
+    dataset: Dataset,
     top_k: Sequence[int],
     todo: Sequence[Query],
     records: Mapping[str, Retrieval],
@@ -109,7 +108,7 @@ def _ask(
 
     Only the largest cutoff is timed: what else is asked is no part of answering a query.
     """
-    dataset, plugin = loaded.dataset, retriever.plugin
+    plugin = retriever.plugin
     since = f"from query {len(records) + 1:,} on: " if records else ""
     any_done, apart = bool(records), any(ranking.at for ranking in records.values())
     probes = set() if apart else _choose_probes(retriever, dataset, top_k)
@@ -149,7 +148,7 @@ def _ask(
                 raise _fault(retriever, dataset, todo[0], records[todo[0].id], n_asked)
     finally:
         retrieve = Took(seconds, watch.used(), n_asked)
-        _record_times(run, retriever, loaded.seconds, embed, retrieve)
+        _record_times(run, retriever, dataset.seconds, embed, retrieve)
         notes = [since + note for note in _read_notes(retriever, observer)]
         if apart:
             notes.insert(

@@ -8,19 +8,26 @@ from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.metric_function import MetricLike, check_metrics, resolve_metric
 from target_bench.core.observer import Observer
+from target_bench.core.registry import find_task, make_task, spell_task
 from target_bench.core.run_config import OPTIONS, RunConfig
-from target_bench.core.schema import Query, Retrieval
+from target_bench.core.schema import Dataset, Query, Retrieval
 from target_bench.core.task import Task
-from target_bench.core.task_names import make_task, task_named, task_text
 from target_bench.core.text_tables import first_of
-from target_bench.data.load import Loaded, Loader
+from target_bench.data.load import make_loader
+from target_bench.data.selection import limit_queries, select_task
 from target_bench.harness.consent import Confirm
-from target_bench.harness.run_system import Setup, rank_queries, run_system, set_up
-from target_bench.harness.systems import System, make_retriever, use_rankings
+from target_bench.harness.run_system import (
+    choose_ranking_task,
+    make_recipe,
+    rank_queries,
+    run_system,
+)
+from target_bench.harness.systems import System, make_generator, make_retriever, use_rankings
 from target_bench.metrics.scores import check_names
 from target_bench.runs.manifest import answers_fingerprint, queries_fingerprint
 from target_bench.runs.record_log import Answered
 from target_bench.runs.result import Result, Results, read_run
+from target_bench.runs.why import Recipe
 
 RecordT = TypeVar("RecordT")
 
@@ -72,32 +79,27 @@ class ResumedRun:
             DataError: the corpus is missing, broken, or another one than it was.
             StoreError: the run is not finished.
         """
-        text = task_text(task) if task else self.task_text
-        if task_named(text) != self._run.task:
+        text = spell_task(task) if task else self.task_text
+        if find_task(text).name != self._run.task:
             raise ConfigError(
-                f"{self._run.folder} is about {self._run.task}, not about {task_named(text)}; "
+                f"{self._run.folder} is about {self._run.task}, not about {find_task(text).name}; "
                 f"target-bench run --task {text} uses its rankings again"
             )
         made = make_task(text)
         check_names(metrics)
         check_metrics(metrics, {made.name: made})
-        config, loaded, retriever = self._setting(made, metrics)
+        config, dataset, retriever = self._setting(made, metrics)
         if made.answer == "ranking":
-            setup = set_up(
-                config,
-                made,
-                loaded,
-                retriever,
-                task_text=self._run.command.task,
-                observer=self._observer,
-            )
-            return Results([rank_queries(setup, self._observer)[0]])
+            assert retriever is not None
+            made.asked_as = self._run.command.task
+            ranked, _ = rank_queries(config, made, dataset, retriever, self._observer)
+            return Results([ranked])
         stored, identity = self._run.answers, self._run.identity
 
         def answer(query: Query) -> Answered:
             return _stored(self._run, stored, query, "answer")
 
-        now = answers_fingerprint(loaded.dataset.queries)
+        now = answers_fingerprint(dataset.queries)
         self._check_same("queries or reference answers", identity.queries_fingerprint, now)
         generator = System(
             self._run.command.generator or "",
@@ -109,10 +111,9 @@ class ResumedRun:
         result = run_system(
             config.replace_options(tables=identity.prompt_tables),
             made,
-            loaded,
+            dataset,
             retriever,
             generator,
-            task_text=text,
             observer=self._observer,
             confirm=confirm,
         )
@@ -126,7 +127,7 @@ class ResumedRun:
             )
         return Results([result])
 
-    def load(self) -> Loaded:
+    def load(self) -> Dataset:
         """Return the tables and queries that the run was of, seen to be what they were.
 
         Raises:
@@ -139,22 +140,19 @@ class ResumedRun:
                 f"{self._run.folder} is of a corpus that was made in Python; run it again from "
                 "there"
             )
-        loaded = Loader(self._data_dir, self._observer).load(
-            command.corpus,
-            identity.split,
-            command.distractors,
-        )
-        loaded = loaded.select_task(command.about or RANKING_TASK)
-        loaded = loaded.limited(command.limit)
-        corpus_now, queries = loaded.dataset.corpus.fingerprint, loaded.dataset.queries
+        load_once = make_loader(self._data_dir, self._observer)
+        dataset = load_once(command.corpus, identity.split, command.distractors)
+        dataset = select_task(dataset, command.about or RANKING_TASK)
+        dataset = limit_queries(dataset, command.limit)
+        corpus_now, queries = dataset.corpus.fingerprint, dataset.queries
         self._check_same("tables", identity.corpus_fingerprint, corpus_now)
         fingerprint = answers_fingerprint if identity.has_answers else queries_fingerprint
         self._check_same("queries", identity.queries_fingerprint, fingerprint(queries))
-        return loaded
+        return dataset
 
     def _setting(
         self, task: Task[Any], metrics: Sequence[MetricLike]
-    ) -> tuple[RunConfig, Loaded, System | None]:
+    ) -> tuple[RunConfig, Dataset, System | None]:
         """Return the options and data of the run, and its rankings if the task reads them.
 
         Metrics that the run was asked for with are asked for again.
@@ -165,9 +163,9 @@ class ResumedRun:
             out=self._out,
             metrics=(*metrics, *self._made_again(before, metrics)),
         )
-        loaded = self.load().select_task(task)
+        dataset = select_task(self.load(), task)
         if task.source != "retrieved":
-            return options, loaded, None
+            return options, dataset, None
         rankings = self._rankings
         label, stored = rankings.command.retriever, rankings.rankings
         if label is None:
@@ -181,7 +179,7 @@ class ResumedRun:
 
         name = rankings.command.retriever_name
         retriever = use_rankings(label, rankings.identity.retriever, rank, name)
-        return options.replace_options(top_k=rankings.identity.top_k), loaded, retriever
+        return options.replace_options(top_k=rankings.identity.top_k), dataset, retriever
 
     def _made_again(self, texts: Sequence[str], now: Sequence[MetricLike]) -> list[str]:
         """Return the metrics of before that can still be made, but for those that are given now."""
@@ -217,10 +215,10 @@ def _stored(run: Result, stored: Mapping[str, RecordT], query: Query, what: str)
     return stored[query.id]
 
 
-def set_up_again(
+def make_recipe_again(
     run: Result, data_dir: str | Path | None = None, observer: Observer | None = None
-) -> Setup:
-    """Return what the command of a run would read now.
+) -> Recipe:
+    """Return what the command of a run would make now.
 
     Raises:
         ConfigError: the corpus was made in Python, or a plug-in cannot be made again.
@@ -235,14 +233,17 @@ def set_up_again(
     options = {name: value for name, value in words.items() if name in OPTIONS}
     config = RunConfig(**{**options, "out": run.folder.parent})
     task = make_task(command.task or RANKING_TASK)
-    loaded = Loader(data_dir, observer).load(command.corpus, run.split, command.distractors)
-    loaded = loaded.select_task(command.about or RANKING_TASK).limited(command.limit)
+    load_once = make_loader(data_dir, observer)
+    dataset = load_once(command.corpus, run.split, command.distractors)
+    dataset = select_task(dataset, command.about or RANKING_TASK)
+    dataset = limit_queries(dataset, command.limit)
     if task.answer != "ranking":
-        loaded = loaded.select_task(task)
+        dataset = select_task(dataset, task)
     retriever, generator = command.retriever, command.generator
     system = retriever and make_retriever(retriever, observer, command.retriever_name)
     if generator is not None and command.generator_name:
         generator = f"{command.generator_name}={generator}"
-    return set_up(
-        config, task, loaded, system or None, generator, task_text=command.task, observer=observer
-    )
+    made = None if generator is None else make_generator(generator, task, config, observer)
+    if made is None and system:
+        task = choose_ranking_task(task, system)
+    return make_recipe(config, task, dataset, system or None, made)

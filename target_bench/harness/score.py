@@ -30,11 +30,11 @@ from target_bench.core.metric_function import (
     select_metrics,
 )
 from target_bench.core.ranking import Ranking
+from target_bench.core.registry import make_task
 from target_bench.core.run_config import TOP_K
 from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
 from target_bench.core.settings import read_cutoffs
 from target_bench.core.task import Outputs, Predictions, Task, has_reference
-from target_bench.core.task_names import make_task
 from target_bench.data.selection import select_task
 from target_bench.metrics import stats
 from target_bench.metrics.scores import check_names, in_order, is_built_in, spec_of

@@ -9,11 +9,12 @@ from target_bench.core.built_in import NO_CONTEXT, RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer, default_observer
+from target_bench.core.registry import make_task
 from target_bench.core.run_config import RunConfig
-from target_bench.core.schema import Query
+from target_bench.core.schema import Dataset, Query
 from target_bench.core.settings import read_texts
-from target_bench.core.task_names import make_task
-from target_bench.data.load import CorpusLike, Loaded, Loader, tasks_and_corpora
+from target_bench.data.load import CorpusLike, LoadOnce, make_loader, tasks_and_corpora
+from target_bench.data.selection import limit_queries
 from target_bench.harness.consent import Confirm
 from target_bench.harness.evaluate import (
     Pair,
@@ -64,7 +65,7 @@ def score_file(
         run_file=run_file,
         predictions=predictions,
         order=order,
-        loader=Loader(data_dir, observer),
+        load_once=make_loader(data_dir, observer),
         observer=observer,
     )
     return result
@@ -77,7 +78,7 @@ def score_given(
     run_file: str | Path | None = None,
     predictions: str | Path | None = None,
     order: str | Path | None = None,
-    loader: Loader,
+    load_once: LoadOnce,
     observer: Observer,
     confirm: Confirm | None = None,
     by: str | Sequence[str] = (),
@@ -89,23 +90,22 @@ def score_given(
     with report_progress(observer):
         for text, corpus in pairs:
             task = make_task(text)
-            everything = load_queries(text, corpus, options.replace_options(limit=None), loader)
-            loaded = everything.limited(options.limit)
+            everything = load_queries(text, corpus, options.replace_options(limit=None), load_once)
+            dataset = limit_queries(everything, options.limit)
             answers = None
             if task.answer == "ranking":
                 retriever = _rankings_of(run_file, everything, options, observer)
             else:
                 retriever = make_retriever(NO_CONTEXT, observer)
                 answers = _answers_of(predictions, order, everything, observer)
-            check_properties(names, [loaded.dataset])
+            check_properties(names, [dataset])
             results.append(
                 run_system(
                     options,
                     task,
-                    loaded,
+                    dataset,
                     retriever if task.source == "retrieved" else None,
                     answers,
-                    task_text=text,
                     observer=observer,
                     confirm=confirm,
                 )
@@ -116,7 +116,7 @@ def score_given(
 
 
 def _rankings_of(
-    run_file: str | Path | None, loaded: Loaded, config: RunConfig, observer: Observer
+    run_file: str | Path | None, dataset: Dataset, config: RunConfig, observer: Observer
 ) -> System:
     """Return the rankings of a run file, which may have more than the first ``limit`` queries."""
     if run_file is None:
@@ -124,8 +124,8 @@ def _rankings_of(
             f"task {RANKING_TASK}: name the rankings to score with run_file (--run); to score "
             "answers, name their task with --task (target-bench list tasks)"
         )
-    given = ranking_files.read(Path(run_file), loaded.dataset)
-    for note in given.notes(loaded.limited(config.limit).dataset.queries):
+    given = ranking_files.read(Path(run_file), dataset)
+    for note in given.notes(limit_queries(dataset, config.limit).queries):
         observer.warning(note)
     depth = config.top_k[-1]
     identity = {"run_file": given.sha256}
@@ -135,7 +135,7 @@ def _rankings_of(
 def _answers_of(
     predictions: str | Path | None,
     order: str | Path | None,
-    loaded: Loaded,
+    dataset: Dataset,
     observer: Observer,
 ) -> System:
     """Return the answers of a predictions file."""
@@ -146,9 +146,9 @@ def _answers_of(
         )
     settings = {"file": str(predictions)} | ({"order": str(order)} if order else {})
     replay = registry.build("generator", "replay", settings)
-    query_ids = [query.id for query in loaded.dataset.queries]
+    query_ids = [query.id for query in dataset.queries]
     replay.query_ids = query_ids
-    replay.note_queries(loaded.dataset.queries)
+    replay.note_queries(dataset.queries)
     n, known = len(replay.answers), len(replay.answers.keys() & set(query_ids))
     if replay.in_corpus_order:
         observer.warning(
@@ -157,7 +157,7 @@ def _answers_of(
         )
     if order is not None and not replay.by_position:
         observer.warning(f"{predictions} names its queries: {order} (--order) changes nothing")
-    where = f"{loaded.dataset.info.name} {loaded.dataset.split}"
+    where = f"{dataset.info.name} {dataset.split}"
     if not known:
         raise DataError(f"{predictions}: none of its {n} query ids is in {where}")
     if known < n:

@@ -38,7 +38,7 @@ class ModelJudge:
     def __init__(self, generator: Any, wording: Wording) -> None:
         self._spec = generator
         self._wording = wording
-        self.generator = check_generator(registry.part("generator", generator))
+        self.generator = check_generator(registry.make_part("generator", generator))
 
     def replies(self, prompts: Mapping[str, str]) -> dict[str, Generation]:
         """Return name of each prompt -> the reply to it; some may have failed."""

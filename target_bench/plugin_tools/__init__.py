@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from target_bench.core.credentials import looks_secret, without_secrets
     from target_bench.core.identity import plugin_identity
     from target_bench.core.ranking import Ranking, best_cosines
-    from target_bench.core.registry import part
+    from target_bench.core.registry import make_part
     from target_bench.core.release import decode, field, texts
     from target_bench.core.schema import Field, Format, RowLimit
     from target_bench.data.formats.csv_files import csv_grid
@@ -54,7 +54,7 @@ _HOME = {
     "first_rows": "data.table_text",
     "looks_secret": "core.credentials",
     "note_cached": "core.cache_use",
-    "part": "core.registry",
+    "make_part": "core.registry",
     "plugin_identity": "core.identity",
     "read_log": "data.formats.query_log",
     "stop_words": "data.table_text",
@@ -90,8 +90,8 @@ __all__ = [
     "field",
     "first_rows",
     "looks_secret",
+    "make_part",
     "note_cached",
-    "part",
     "plugin_identity",
     "read_log",
     "stop_words",

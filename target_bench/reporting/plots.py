@@ -165,7 +165,7 @@ def recall_at_every_k(
             f"{run.folder.name} holds no rankings"
             f"{why if rankings else ': its tables are given, not retrieved'}"
         )
-    queries = ResumedRun(run, data_dir, observer).load().dataset.queries
+    queries = ResumedRun(run, data_dir, observer).load().queries
     stored = run.rankings
     missing = [query.id for query in queries if query.id not in stored]
     if missing:

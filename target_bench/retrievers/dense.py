@@ -58,7 +58,7 @@ class Dense(BatchRetriever):
         self._write = Serializer(tuple(self.fields), self.format, self.rows)
         unit = None if self.similarity == "auto" else self.similarity == "cosine"
         self._encoding = Encoding(self.encoder, self.cache, unit)
-        self._index: VectorIndex = registry.part("index", self.index)
+        self._index: VectorIndex = registry.make_part("index", self.index)
 
     def parts(self) -> Mapping[str, object]:
         """Return encoder and index."""

@@ -51,7 +51,7 @@ def plugins(run: "Result") -> dict[str, Plugin]:
 
 def _read_plugin(kind: registry.Kind, text: str, name: str | None) -> Plugin:
     try:
-        target, settings = registry.divided(kind, text)
+        target, settings = registry.split_settings(kind, text)
         written = written_settings(settings, text)
     except ConfigError:  # a label, such as that of a file of rankings
         target, written = text, {}

@@ -298,7 +298,7 @@ def describe_answers(result: "Result") -> Sequence[SummaryBlock]:
     """Return what the task sums the answers of a run up to, one block per line."""
     if not result.report:
         return ()
-    from target_bench.core.task_names import make_task
+    from target_bench.core.registry import make_task
 
     return make_task(result.command.task or result.task).view.summary(result.report)
 

@@ -47,7 +47,7 @@ class InnerRetriever:
 
     def __init__(self, spec: object) -> None:
         self.label = mask_settings(spec) if isinstance(spec, str) else type(spec).__name__
-        self.retriever: Any = contract.check_methods(registry.part("retriever", spec))
+        self.retriever: Any = contract.check_methods(registry.make_part("retriever", spec))
 
     @property
     def ids(self) -> Sequence[TableId]:

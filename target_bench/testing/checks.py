@@ -126,7 +126,7 @@ class Contract:
         """Set ``_make``, which makes a fresh plug-in at each call."""
         if isinstance(self.plugin, str):
             spec = registry.parse(self.kind, self.plugin)
-            target = registry.canonical(self.kind, spec.target)
+            target = registry.spell_name(self.kind, spec.target)
             cls = registry.resolve(self.kind, target)
             if cls.__module__.startswith(FILE_MODULE):  # read once: what the class shares is one
                 target = f"{cls.__module__}:{cls.__name__}"

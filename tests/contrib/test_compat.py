@@ -13,8 +13,8 @@ from target_bench import TableSearch
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
 from target_bench.core.identity import plugin_identity
+from target_bench.core.registry import find_task
 from target_bench.core.schema import AnswerKind, Corpus, GenerationRequest, Table, TableId
-from target_bench.core.task_names import task_named
 from target_bench.data.tables import MemoryCorpus
 from target_bench.runs.result import Results
 from target_bench.sql.extraction import extract
@@ -201,7 +201,7 @@ def test_the_page_for_users_of_the_package() -> None:
     section = page[page.index("## Tasks and corpora") : page.index("## Retrievers and generators")]
     rows = re.findall(r"^\| ([^|]+) \|", section, re.M)[1:]
     tasks, corpora = rows[:4], [name for row in rows[4:] for name in re.findall(r"`(.+?)`", row)]
-    assert [task_named(task) for task in tasks] == list(registry.names("task"))[:4]
+    assert [find_task(task).name for task in tasks] == list(registry.names("task"))[:4]
     assert len(corpora) == 9
     names = sys.modules[Compat.__module__]._CORPORA
     assert all(registry.is_known("corpus", names.get(c, (c, None))[0]) for c in corpora)

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.task_names import task_named
+from target_bench.core.registry import find_task
 from target_bench.data.folders import ENVIRONMENT
-from target_bench.data.load import Loaded, Loader, is_path, load, loader, once, tasks_and_corpora
+from target_bench.data.load import is_path, load, loader, make_loader, once, tasks_and_corpora
+from target_bench.data.selection import limit_queries, select_task
 from tests.builders import Recorder, ottqa_question, ottqa_table, write_ottqa
 from tests.data.written import asked, write_own
 
@@ -127,7 +128,7 @@ def test_a_corpus_without_files_needs_no_folder(tmp_path: Path, beside: str) -> 
     ],
 )
 def test_tasks_by_any_name(names: tuple[str, ...], short: str) -> None:
-    assert {task_named(name) for name in names} == {short}
+    assert {find_task(name).name for name in names} == {short}
 
 
 def test_a_task_alone_is_about_every_corpus_that_serves_it() -> None:
@@ -185,19 +186,19 @@ def test_a_corpus_that_is_named_twice_is_run_once() -> None:
 def test_notes_are_shown_once(tmp_path: Path) -> None:
     write_ottqa(tmp_path, [ottqa_table("Cup")], [ottqa_question("q1", "Cup", question="")])
     recorder = Recorder()
-    splits = Loader(tmp_path, recorder)
+    load_once = make_loader(tmp_path, recorder)
     for _ in range(2):
-        splits.load("ottqa", None, ())
+        load_once("ottqa", None, ())
     (warning,) = recorder.warnings
     assert warning.startswith("ottqa validation: 1 of 1 queries are empty")
 
 
 def test_a_dataset_is_its_own_split() -> None:
-    splits = Loader(None, Recorder())
+    load_once = make_loader(None, Recorder())
     for split in (None, "test"):
-        assert splits.load(MINI, split, ()).dataset.queries == MINI.queries
+        assert load_once(MINI, split, ()).queries == MINI.queries
     with pytest.raises(ConfigError, match=r"split='dev'.* is its split test"):
-        splits.load(MINI, "dev", ())
+        load_once(MINI, "dev", ())
 
 
 def test_the_words_of_a_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,26 +212,25 @@ def test_the_words_of_a_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         "./own": str(tmp_path / "own"),
         "mine.py:Mine": f"{tmp_path}/mine.py:Mine",
     }
-    splits = Loader(None, Recorder())
-    assert {n: splits.load(n, None, ()).words["corpus"] for n in expected} == expected
-    assert splits.load(MINI, None, ()).words["corpus"] is None
-    assert Loaded(MINI, 0.0).limited(3).words["limit"] == 3
+    load_once = make_loader(None, Recorder())
+    assert {n: load_once(n, None, ()).request["corpus"] for n in expected} == expected
+    assert load_once(MINI, None, ()).request["corpus"] is None
+    assert limit_queries(MINI, 3).request["limit"] == 3
 
 
 def test_queries_of_a_task() -> None:
-    loaded = Loaded(MINI, 0.0)
     ranked = tuple(query for query in MINI.queries if query.metadata.get("ranked", True))
-    assert loaded.select_task("retrieval").dataset.queries == ranked
+    assert select_task(MINI, "retrieval").queries == ranked
     assert len(ranked) == 280, "not those whose metadata say that they are not ranked"
-    questions = loaded.select_task("question_answering").dataset.queries
-    statements = loaded.select_task("fact_verification").dataset.queries
+    questions = select_task(MINI, "question_answering").queries
+    statements = select_task(MINI, "fact_verification").queries
     assert (len(questions), len(statements)) == (144, 79)
     assert {q.metadata["task"] for q in questions} == {"question_answering"}
-    few = loaded.select_task("fact_verification").limited(5).dataset.queries
+    few = limit_queries(select_task(MINI, "fact_verification"), 5).queries
     assert len(few) == 5
     assert {query.id for query in few} <= {query.id for query in statements}
     with pytest.raises(ConfigError, match="no query of mini test is about the task table_reading"):
-        loaded.select_task("table_reading")
+        select_task(MINI, "table_reading")
 
 
 def test_rows_of_a_plug_in_get_one_length(tmp_path: Path) -> None:

@@ -7,12 +7,19 @@ from typing import Any
 
 import pytest
 
+from target_bench.core.registry import make_task
 from target_bench.core.run_config import RunConfig
-from target_bench.core.task_names import make_task, task_text
-from target_bench.data.load import Loaded, Loader, load
+from target_bench.core.schema import Dataset
+from target_bench.core.task import Task
+from target_bench.data.load import load, make_loader
 from target_bench.data.selection import select_task
-from target_bench.harness.run_system import Setup, set_up
-from target_bench.harness.systems import make_retriever
+from target_bench.harness.run_system import (
+    identify_answers,
+    identify_rankings,
+    make_command,
+    make_prompter,
+)
+from target_bench.harness.systems import System, make_generator, make_retriever
 from target_bench.runs.manifest import run_key
 from tests.builders import Recorder
 from tests.data.written import asked, write_own
@@ -29,13 +36,21 @@ KEYS = {
 def _identity(text: str) -> dict[str, Any]:
     """Without the versions of rules."""
     observer, task = Recorder(), make_task(text)
-    loaded = Loader(None, observer).load("mini", None, ()).select_task(task.name)
+    dataset = select_task(load("mini"), task.name)
     oracle, config = make_retriever("oracle", observer), RunConfig(top_k=(1, 10))
-    setup = set_up(
-        config, task, loaded, oracle, "gold", task_text=task_text(text), observer=observer
-    )
-    identity = setup.identity()
+    if task.answer == "ranking":
+        identity = identify_rankings(config, task, dataset, oracle)
+    else:
+        identity = _identify_gold(config, task, dataset, oracle)
     return {**identity, "metrics": _without_versions(identity["metrics"])}
+
+
+def _identify_gold(
+    config: RunConfig, task: Task[Any], dataset: Dataset, retriever: System | None
+) -> dict[str, Any]:
+    gold = make_generator("gold", task, config, Recorder())
+    prompter = make_prompter(config, task, dataset, gold)
+    return identify_answers(config, task, dataset, retriever, gold, prompter)
 
 
 def _without_versions(metrics: Iterable[str]) -> list[str]:
@@ -50,10 +65,9 @@ def test_identities_stay(text: str) -> None:
 
 def _retrieval_key(corpus: Path, *distractors: str) -> str:
     observer = Recorder()
-    loaded = Loader(None, observer).load(str(corpus), None, distractors).select_task("retrieval")
+    dataset = make_loader(None, observer)(str(corpus), None, distractors)
     oracle, task = make_retriever("oracle", observer), make_task("retrieval")
-    setup = set_up(RunConfig(top_k=(1,)), task, loaded, oracle, observer=observer)
-    return run_key(setup.identity())
+    return run_key(identify_rankings(RunConfig(top_k=(1,)), task, dataset, oracle))
 
 
 def test_what_becomes_of_near_copies_is_part_of_the_identity(tmp_path: Path) -> None:
@@ -73,11 +87,10 @@ def test_what_becomes_of_near_copies_is_part_of_the_identity(tmp_path: Path) -> 
 
 def test_the_words_of_a_command_hold_no_credential() -> None:
     task_text = "text-to-table:judged_by='openai:api_key=ownKeyAbc98765,model=m'"
-    loaded = Loaded(
-        load("mini"), 0.0, {"corpus": "https://me:Pa55w0rd@h.example/x", "distractors": ()}
-    )
+    request = {"corpus": "https://me:Pa55w0rd@h.example/x", "distractors": ()}
     task = make_task("retrieval")
-    command = Setup(RunConfig(), task, loaded, None, task_text=task_text).command()
+    task.asked_as = task_text
+    command = make_command(RunConfig(), task, replace(load("mini"), request=request), None)
     assert command.corpus == "https://***@h.example/x"
     assert command.task == "text-to-table:judged_by='openai:api_key=***,model=m'"
 
@@ -87,7 +100,7 @@ def test_fewer_given_tables_are_another_run(tables: int | None, limited: dict[st
     dataset, task = load("mini"), make_task("table_to_text")
     gold = tuple(dataset.corpus.ids)[:2]
     queries = tuple(replace(query, gold=gold) for query in select_task(dataset, task).queries)
-    loaded = Loaded(replace(dataset, queries=queries), 0.0)
-    config = RunConfig(tables=tables)
-    identity = set_up(config, task, loaded, None, "gold", observer=Recorder()).identity()
+    identity = _identify_gold(
+        RunConfig(tables=tables), task, replace(dataset, queries=queries), None
+    )
     assert identity["given"] == {"source": "given"} | limited

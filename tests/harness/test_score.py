@@ -9,8 +9,8 @@ import pytest
 
 from target_bench import judge_answers, score_answers, score_rankings
 from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.registry import make_task
 from target_bench.core.schema import Retrieval, TableId
-from target_bench.core.task_names import make_task
 from target_bench.data.load import load
 from target_bench.data.selection import select_task
 from target_bench.harness.score import Scored

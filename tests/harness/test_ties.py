@@ -9,7 +9,7 @@ from target_bench import Corpus, compare, evaluate, load
 from target_bench.core.ranking import tie_order
 from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import Query, TableId
-from target_bench.data.load import Loader
+from target_bench.data.load import make_loader
 from target_bench.data.reading import make_dataset
 from target_bench.data.selection import sample_queries
 from target_bench.data.tables import MemoryCorpus
@@ -80,7 +80,7 @@ def test_a_run_file_is_ranked_by_the_same_rule(tmp_path: Path, names: list[str],
         [("retrieval", str(folder))],
         RunConfig(top_k=(1, 10), out=tmp_path / "runs"),
         run_file=file,
-        loader=Loader(None, observer),
+        load_once=make_loader(None, observer),
         observer=observer,
     )
     expected = MemoryCorpus(table(name) for name in NAMES[:6]).shuffled.ids
@@ -109,12 +109,11 @@ def test_ties_that_a_cutoff_divides_are_counted_and_said_in_comparisons(
         lines = [f"q Q0 t{i} 1 {score} {name}\n" for i, score in enumerate(scores)]
         (tmp_path / name).write_text("".join(lines))
         options = RunConfig(top_k=top_k, out=tmp_path)
-        loader = Loader(None, Recorder())
         results += score_given(
             [("retrieval", dataset)],
             options,
             run_file=tmp_path / name,
-            loader=loader,
+            load_once=make_loader(None, Recorder()),
             observer=Recorder(),
         )
     assert [result.counts.cut for result in results] == [cut, cut]

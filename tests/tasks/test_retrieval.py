@@ -3,8 +3,8 @@
 from typing import Any
 
 from target_bench import score_rankings
+from target_bench.core.registry import make_task
 from target_bench.core.schema import Dataset
-from target_bench.core.task_names import make_task
 from target_bench.data.load import load
 
 NEW = {"set_precision", "set_recall", "set_f1", "complete_recall", "set_size"}

@@ -13,7 +13,6 @@ from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import GenerationRequest
 from target_bench.corpora import load
 from target_bench.data.highlights import mark_highlighted
-from target_bench.data.load import Loaded
 from target_bench.data.selection import select_task
 from target_bench.data.table_text import grid_rows
 from target_bench.generators.extractive import Extractive
@@ -50,7 +49,7 @@ def _written(folder: Path, *changes: dict[str, Any], split: str = "totto_dev_dat
 
 
 def test_no_retriever_is_asked() -> None:
-    ranked = Loaded(load("mini"), 0.0).select_task("retrieval").dataset.queries
+    ranked = select_task(load("mini"), "retrieval").queries
     assert not {query.id for query in MINI.queries} & {query.id for query in ranked}
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
-from target_bench.core.task_names import task_named, task_text
+from target_bench.core.registry import find_task, spell_task
 from target_bench.data.load import tasks_and_corpora
 from target_bench.harness.resume import ResumedRun
 from target_bench.harness.sweeps.grid import cells
@@ -28,8 +28,8 @@ RULES = [METRICS_VERSION, JUDGING_VERSION]
 def test_any_spelling(name: str) -> None:
     task = registry.create("task", f"{name}:engine=duckdb,timeout=10")
     assert (task.name, task.engine, task.timeout) == ("text_to_sql", "duckdb", 10.0)
-    assert task_text(f"{name}:timeout=10") == "text_to_sql:timeout=10"
-    assert task_named(f"{name}:timeout=10") == "text_to_sql"
+    assert spell_task(f"{name}:timeout=10") == "text_to_sql:timeout=10"
+    assert find_task(f"{name}:timeout=10").name == "text_to_sql"
 
 
 @pytest.mark.parametrize(
@@ -57,10 +57,10 @@ def test_a_task_of_a_file(tmp_path: Path) -> None:
     )
     text = f"{tmp_path}/own.py:Echo:bertscore=m"
     assert registry.create("task", text).bertscore == "m"
-    assert task_named(text) == "question_answering"
+    assert find_task(text).name == "question_answering"
     assert tasks_and_corpora((text, "mini")) == [(text, "mini")]
     with pytest.raises(ConfigError, match=r"pathlib:Path is not a task: it does not inherit"):
-        task_named("pathlib:Path")
+        find_task("pathlib:Path")
 
 
 @pytest.mark.parametrize(

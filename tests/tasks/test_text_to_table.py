@@ -9,8 +9,8 @@ import pytest
 
 from target_bench import Generator, judge_answers, score_answers
 from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.registry import make_task
 from target_bench.core.schema import Generation, GenerationRequest
-from target_bench.core.task_names import make_task
 from target_bench.core.user_code import split_place
 from target_bench.data.load import load
 from target_bench.data.selection import select_task

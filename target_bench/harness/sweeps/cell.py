@@ -13,14 +13,14 @@ from target_bench.core.credentials import mask_config, mask_settings, without_se
 from target_bench.core.errors import PASSED_ON, TargetBenchError
 from target_bench.core.metric import Score
 from target_bench.core.observer import Observer
+from target_bench.core.registry import find_task
 from target_bench.core.run_config import EXTRACTIVE, RunConfig, options_read
 from target_bench.core.settings import named
-from target_bench.core.task_names import task_class
 from target_bench.core.text_tables import counted
 from target_bench.harness.yaml_file import with_name
 
 if TYPE_CHECKING:
-    from target_bench.data.load import Loader
+    from target_bench.data.load import LoadOnce
     from target_bench.runs.result import Result
 
 
@@ -62,7 +62,7 @@ class SweepCell:
     @property
     def task_name(self) -> str:
         """Short name of the task."""
-        return task_class(self.task).name
+        return find_task(self.task).name
 
     @property
     def parts(self) -> list[str]:
@@ -96,7 +96,7 @@ def described(cell: SweepCell) -> dict[str, Any]:
     """Return the options of a cell as JSON, without paths of this machine."""
     options, name = cell.config, cell.task_name
     answered = cell.generator is not None
-    scoped = answered and "schema_scope" in options_read(task_class(cell.task))
+    scoped = answered and "schema_scope" in options_read(find_task(cell.task))
     retriever_name, retriever = named_and_masked(cell.retriever)
     generator_name, generator = named_and_masked(cell.generator)
     names = {"retriever_name": retriever_name, "generator_name": generator_name}
@@ -239,7 +239,7 @@ def run_cell(cell: SweepCell, observer: Observer) -> CellOutcome:
             cell.retriever,
             cell.generator or EXTRACTIVE,
             cell.config,
-            loader=loader_of(cell, of_cell),
+            load_once=keep_split(cell, of_cell),
             observer=of_cell,
         )
     except PASSED_ON:
@@ -262,21 +262,21 @@ def failed(
     return CellOutcome(cell, seconds, None, without_secrets(error), exit_code, trace)
 
 
-_LOADERS: dict[tuple[Any, ...], "Loader"] = {}
+_KEPT: dict[tuple[Any, ...], "LoadOnce"] = {}
 
 
-def loader_of(cell: SweepCell, observer: Observer) -> "Loader":
-    """Return the loader with the data of a cell; a process keeps one split at a time."""
-    from target_bench.data.load import Loader
+def keep_split(cell: SweepCell, observer: Observer) -> "LoadOnce":
+    """Return what loads the data of a cell; a process keeps one split at a time."""
+    from target_bench.data.load import make_loader
 
     options = cell.config
     key = (cell.corpus, options.split, options.distractors, options.data_dir)
-    if key not in _LOADERS:
-        _LOADERS.clear()
-        _LOADERS[key] = Loader(options.data_dir, observer)
-    return _LOADERS[key]
+    if key not in _KEPT:
+        _KEPT.clear()
+        _KEPT[key] = make_loader(options.data_dir, observer)
+    return _KEPT[key]
 
 
 def forget_data() -> None:
     """Let the data of the last cell go, so that the next one reads its files again."""
-    _LOADERS.clear()
+    _KEPT.clear()

@@ -11,6 +11,7 @@ from typing import Any
 
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError, unknown_name
+from target_bench.core.registry import find_task, spell_task
 from target_bench.core.run_config import (
     EXTRACTIVE,
     OPTIONS,
@@ -20,7 +21,6 @@ from target_bench.core.run_config import (
     read_option,
 )
 from target_bench.core.settings import check_named_once, named
-from target_bench.core.task_names import task_class, task_named, task_text
 from target_bench.data import distractors
 from target_bench.data.load import loader, split_of
 from target_bench.harness.sweeps.cell import SweepCell
@@ -214,7 +214,7 @@ def _cells(
     with suppress(ConfigError, DataError):  # told where the corpus is loaded
         values["split"] = split_of(loader(corpus), values["split"])
     for text in _tasks(chosen, file):
-        task = task_class(text)
+        task = find_task(text)
         ranks, answers = task.source == "retrieved", task.answer != "ranking"
         if ranks and retriever is None:
             raise ConfigError(
@@ -242,8 +242,8 @@ def _tasks(chosen: Mapping[str, Any], file: YamlFile) -> list[str]:
     (text, _), (corpus, _) = chosen["tasks"], chosen["corpora"]
     try:
         if text is not None:
-            task_named(text)
-            return [task_text(text)]
+            find_task(text)
+            return [spell_task(text)]
         if chosen["generators"][0] is None:
             return [RANKING_TASK]
         return [task for task in loader(corpus).info.tasks if task != RANKING_TASK]

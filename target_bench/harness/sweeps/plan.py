@@ -4,26 +4,34 @@ What is invalid is reported before anything runs; the runs on disk say what is d
 """
 
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.contract import is_paid
 from target_bench.core.errors import StoreError
 from target_bench.core.identity import is_no_context
 from target_bench.core.observer import Observer
-from target_bench.core.schema import GenerationRequest, Query, TableId
+from target_bench.core.prompt_writer import PromptWriter
+from target_bench.core.registry import make_task
+from target_bench.core.schema import Dataset, Query, TableId
 from target_bench.core.settings import named
-from target_bench.core.task import given_tables
-from target_bench.core.task_names import make_task
+from target_bench.core.task import Task, given_tables
 from target_bench.data.load import tasks_and_corpora
 from target_bench.harness.consent import Estimate, estimate_generator, estimate_judge
 from target_bench.harness.evaluate import load_queries
-from target_bench.harness.run_system import Setup, set_up
+from target_bench.harness.run_system import (
+    choose_ranking_task,
+    count_prompt_tables,
+    identify_answers,
+    identify_rankings,
+    make_prompter,
+)
 from target_bench.harness.score import scorable
-from target_bench.harness.sweeps.cell import SweepCell, loader_of
+from target_bench.harness.sweeps.cell import SweepCell, keep_split
 from target_bench.harness.systems import System, make_generator, make_retriever
 from target_bench.harness.yaml_file import YamlFile
 from target_bench.models.prompts.prompting import may_repair
@@ -62,7 +70,7 @@ class PlannedCell:
     estimates: tuple[Estimate, ...] = ()
 
 
-def planned(cells: Sequence[SweepCell], file: YamlFile, observer: Observer) -> list[PlannedCell]:
+def plan_cells(cells: Sequence[SweepCell], file: YamlFile, observer: Observer) -> list[PlannedCell]:
     """Look at every cell: those of one split, which stand together, share its data.
 
     Args:
@@ -74,103 +82,105 @@ def planned(cells: Sequence[SweepCell], file: YamlFile, observer: Observer) -> l
         ConfigError: cells are invalid; with the entry of each problem.
         DataError: so if it is the data of all that are.
     """
-    planner = _Planner(file, observer)
-    looked_at = [planner.planned(cell) for cell in cells]
+    systems: dict[tuple[str | None, ...], System] = {}  # each is made once
+    looked_at = [_make_parts(cell, file, systems, observer) for cell in cells]
     file.raise_problems()
-    return [cell for cell in looked_at if cell is not None]
+    counted: set[str] = set()  # rankings whose cost is estimated, once for all that share them
+    return [_plan_cell(parts, counted) for parts in looked_at if parts is not None]
 
 
-class _Planner:
-    """Builds each retriever and generator once, and keeps the data of one split."""
+@dataclass(frozen=True)
+class _Parts:
+    """What a cell is run with."""
 
-    def __init__(self, file: YamlFile, observer: Observer) -> None:
-        self._file, self._observer = file, observer
-        self._retrievers: dict[str, System] = {}
-        self._generators: dict[tuple[str, str], System] = {}
-        self._estimated: set[str] = set()
-
-    def planned(self, cell: SweepCell) -> PlannedCell | None:
-        """Return the state of a cell; None, and its problems in the file, if it is invalid."""
-
-        def collecting(entry: str) -> AbstractContextManager[None]:
-            return self._file.collecting(self._file.at(entry))
-
-        config, n_problems = cell.config, len(self._file.problems)
-        retriever = task = generator = loaded = setup = None
-        with collecting("retrievers"):
-            retriever = self._retriever(cell.retriever)
-        with collecting("tasks"):
-            task = make_task(cell.task)
-        with collecting("generators"):
-            if task is not None and cell.generator is not None:
-                if task.source == "retrieved":
-                    config.check_tables()
-                key = cell.generator, cell.task
-                if key not in self._generators:
-                    made = make_generator(cell.generator, task, config, self._observer)
-                    self._generators[key] = made
-                generator = self._generators[key]
-        with collecting("distractors" if config.distractors else "corpora"):
-            if task is not None:
-                tasks_and_corpora((cell.task, cell.corpus))
-                loader = loader_of(cell, self._observer)
-                loaded = load_queries(cell.task, cell.corpus, config, loader)
-        if task is None or loaded is None or len(self._file.problems) > n_problems:
-            return None
-        with collecting("prompts" if config.prompt else "tables"):
-            setup = set_up(
-                config,
-                task,
-                loaded,
-                retriever,
-                generator,
-                task_text=cell.task,
-                observer=self._observer,
-            )
-        if setup is None or len(self._file.problems) > n_problems:
-            return None
-        return self._with_state(cell, setup)
-
-    def _retriever(self, text: str | None) -> System | None:
-        if text is not None and text not in self._retrievers:
-            self._retrievers[text] = make_retriever(named(text)[1], self._observer)
-        return None if text is None else self._retrievers[text]
-
-    def _with_state(self, cell: SweepCell, setup: Setup) -> PlannedCell:
-        """Return the state of a cell: of its rankings, or of its answers if it has any."""
-        estimates: list[Estimate | None] = []
-        rankings = None
-        if setup.retriever is not None:
-            ranked = setup if setup.generator is None else setup.rankings()
-            rankings = _on_disk(cell, ranked, "retrieval.jsonl")
-            if rankings.state != "done" and rankings.key not in self._estimated:
-                self._estimated.add(rankings.key)  # once for all cells that share the rankings
-                estimates.append(_of_retriever(setup, rankings.recorded))
-        if setup.generator is None:
-            assert rankings is not None
-            return replace(rankings, estimates=tuple(filter(None, estimates)))
-        answers = _on_disk(cell, setup, "generations.jsonl")
-        if answers.state != "done":
-            with suppress(StoreError):  # the cell fails before it asks, and says why
-                folder = rankings.folder if rankings else None
-                estimates.append(_of_generator(setup, folder, answers.folder))
-                estimates.append(_of_judge(setup, answers.folder))
-        return replace(answers, estimates=tuple(filter(None, estimates)))
+    cell: SweepCell
+    task: Task[Any]
+    dataset: Dataset
+    retriever: System | None
+    generator: System | None
+    prompter: PromptWriter | None
 
 
-def _on_disk(cell: SweepCell, setup: Setup, log: str) -> PlannedCell:
+def _make_parts(
+    cell: SweepCell,
+    file: YamlFile,
+    systems: dict[tuple[str | None, ...], System],
+    observer: Observer,
+) -> _Parts | None:
+    """Load and make what a cell is run with; None, and problems in the file, if it is invalid."""
+    config, n_problems = cell.config, len(file.problems)
+    retriever = generator = prompter = task = dataset = None
+    with file.collecting(file.at("retrievers")):
+        if cell.retriever is not None:
+            key: tuple[str | None, ...] = (cell.retriever,)
+            if key not in systems:
+                systems[key] = make_retriever(named(cell.retriever)[1], observer)
+            retriever = systems[key]
+    with file.collecting(file.at("tasks")):
+        task = make_task(cell.task)
+    with file.collecting(file.at("generators")):
+        if task is not None and cell.generator is not None:
+            if task.source == "retrieved":
+                config.check_tables()
+            key = (cell.generator, cell.task)
+            if key not in systems:
+                systems[key] = make_generator(cell.generator, task, config, observer)
+            generator = systems[key]
+    with file.collecting(file.at("distractors" if config.distractors else "corpora")):
+        if task is not None:
+            tasks_and_corpora((cell.task, cell.corpus))
+            dataset = load_queries(cell.task, cell.corpus, config, keep_split(cell, observer))
+    with file.collecting(file.at("prompts" if config.prompt else "tables")):
+        if task is not None and dataset is not None and generator is not None:
+            prompter = make_prompter(config, task, dataset, generator)
+    if task is None or dataset is None or len(file.problems) > n_problems:
+        return None
+    return _Parts(cell, task, dataset, retriever, generator, prompter)
+
+
+def _plan_cell(parts: _Parts, counted: set[str]) -> PlannedCell:
+    """Return the state of a cell: of its rankings, or of its answers if it has any."""
+    cell, dataset, retriever = parts.cell, parts.dataset, parts.retriever
+    estimates: list[Estimate | None] = []
+    ranked = None
+    if retriever is not None:
+        task = parts.task if parts.generator is None else make_task(RANKING_TASK)
+        task = choose_ranking_task(task, retriever)
+        identity = identify_rankings(cell.config, task, dataset, retriever)
+        ranked = _look_up(cell, identity, dataset, "retrieval.jsonl")
+        if ranked.state != "done" and ranked.key not in counted:
+            counted.add(ranked.key)
+            estimates.append(_estimate_retriever(parts, ranked.recorded))
+    if parts.generator is None:
+        assert ranked is not None
+        return replace(ranked, estimates=tuple(filter(None, estimates)))
+    assert parts.prompter is not None
+    identity = identify_answers(
+        cell.config, parts.task, dataset, retriever, parts.generator, parts.prompter
+    )
+    answered = _look_up(cell, identity, dataset, "generations.jsonl")
+    if answered.state != "done":
+        with suppress(StoreError):  # the cell fails before it asks, and says why
+            folder = ranked.folder if ranked else None
+            estimates.append(_estimate_generator(parts, folder, answered.folder))
+            estimates.append(_estimate_judge(parts, answered.folder))
+    return replace(answered, estimates=tuple(filter(None, estimates)))
+
+
+def _look_up(cell: SweepCell, identity: dict[str, Any], dataset: Dataset, log: str) -> PlannedCell:
     """Return what is there of a run, whose queries are lines of a log."""
-    n_queries, identity = len(setup.dataset.queries), setup.identity()
+    n_queries = len(dataset.queries)
     key = run_key(json.loads(json.dumps(identity)))
     folder = find_folder(cell.config.out, identity)
     if folder is None:
         return PlannedCell(cell, key, None, "new", 0, n_queries)
     path = folder / log
     n_lines = path.read_bytes().count(b"\n") if path.exists() else 0
-    return PlannedCell(cell, key, folder, _state(cell, folder), min(n_lines, n_queries), n_queries)
+    state = _find_state(cell, folder)
+    return PlannedCell(cell, key, folder, state, min(n_lines, n_queries), n_queries)
 
 
-def _state(cell: SweepCell, folder: Path) -> State:
+def _find_state(cell: SweepCell, folder: Path) -> State:
     """``done`` if running the cell would ask nothing."""
     if not (folder / "manifest.json").exists():
         return "begun"
@@ -186,47 +196,44 @@ def _state(cell: SweepCell, folder: Path) -> State:
     return "begun" if to_time or failed else "done"
 
 
-def _of_retriever(setup: Setup, n_recorded: int) -> Estimate | None:
+def _estimate_retriever(parts: _Parts, n_recorded: int) -> Estimate | None:
     """Return the texts that a retriever would send at most; None for one that costs nothing."""
-    retriever, dataset = setup.retriever, setup.dataset
+    retriever, dataset = parts.retriever, parts.dataset
     if retriever is None or retriever.plugin is None or not is_paid(retriever.plugin):
         return None
     n_queries = len(dataset.queries) - n_recorded
     return Estimate(retriever.label, len(dataset.corpus) + n_queries, None, None)
 
 
-def _of_judge(setup: Setup, answered: Path | None) -> Estimate | None:
+def _estimate_judge(parts: _Parts, answered: Path | None) -> Estimate | None:
     """Return the answers without a judgement, if judging them may cost money."""
-    assert setup.generator is not None
+    assert parts.generator is not None
     judged = JUDGEMENTS.read(answered) if answered else {}
-    queries = scorable(setup.task, setup.dataset).queries
+    queries = scorable(parts.task, parts.dataset).queries
     n_left = sum(query.id not in judged for query in queries)
-    return estimate_judge(setup.task, setup.generator.label, n_left)
+    return estimate_judge(parts.task, parts.generator.label, n_left)
 
 
-def _of_generator(setup: Setup, ranked: Path | None, answered: Path | None) -> Estimate | None:
+def _estimate_generator(
+    parts: _Parts, ranked: Path | None, answered: Path | None
+) -> Estimate | None:
     """Return the requests that a cell would send, their tokens, and their cost; None if none.
 
     Where the rankings are on disk these are the very prompts, less those whose answers are
     recorded anywhere. Else they are estimated from a sample of queries, with the gold tables and
     others of the corpus in place of those that will be retrieved.
-
-    Args:
-        setup: what ranks and answers what.
-        ranked: the folder of the rankings, if there is one.
-        answered: the folder of the answers, if there is one.
     """
-    assert setup.generator is not None
-    assert setup.prompter is not None
-    generator, retriever = setup.generator.plugin, setup.retriever
-    prompter, depth = setup.prompter, setup.prompt_depth
-    if not getattr(generator, "paid", False):
+    generator, prompter, retriever = parts.generator, parts.prompter, parts.retriever
+    assert generator is not None
+    assert prompter is not None
+    if not getattr(generator.plugin, "paid", False):
         return None
     done = ANSWERS.read(answered) if answered else {}
-    queries: Sequence[Query] = [q for q in setup.dataset.queries if q.id not in done]
+    queries: Sequence[Query] = [q for q in parts.dataset.queries if q.id not in done]
     if not queries:
         return None
-    corpus = setup.dataset.corpus
+    corpus = parts.dataset.corpus
+    depth = count_prompt_tables(parts.cell.config, parts.task, parts.dataset, retriever)
     rankings = RANKINGS.read(ranked) if ranked else {}
     share = 1.0
     if retriever is not None and not all(q.id in rankings for q in queries):
@@ -234,9 +241,9 @@ def _of_generator(setup: Setup, ranked: Path | None, answered: Path | None) -> E
         sample = queries[:: -(-len(queries) // SAMPLE)]
         share, queries = len(queries) / len(sample), sample
 
-    def tables(query: Query) -> Sequence[TableId]:
+    def choose_tables(query: Query) -> Sequence[TableId]:
         if retriever is None:
-            return given_tables(setup.task, query)
+            return given_tables(parts.task, query)
         if rankings:
             return rankings[query.id].tables
         if is_no_context(retriever.identity):
@@ -244,10 +251,9 @@ def _of_generator(setup: Setup, ranked: Path | None, answered: Path | None) -> E
         others = corpus.ids[:: max(1, len(corpus.ids) // depth)]
         return tuple(dict.fromkeys([*query.gold, *others]))
 
-    def requests() -> Iterator[GenerationRequest]:
-        for query in queries:
-            shown = prompter.tables(corpus, tables(query)[:depth])
-            yield prompter.prompted(query, shown).request
-
-    repairs = may_repair(prompter, generator)
-    return estimate_generator(generator, setup.generator.label, requests(), repairs, share)
+    requests = (
+        prompter.prompted(query, prompter.tables(corpus, choose_tables(query)[:depth])).request
+        for query in queries
+    )
+    repairs = may_repair(prompter, generator.plugin)
+    return estimate_generator(generator.plugin, generator.label, requests, repairs, share)

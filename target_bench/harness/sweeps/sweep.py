@@ -14,7 +14,7 @@ from target_bench.harness.consent import Estimate
 from target_bench.harness.sweeps.cell import CellOutcome, described, failed, forget_data
 from target_bench.harness.sweeps.executors import Executor, Local
 from target_bench.harness.sweeps.grid import cells, name_of
-from target_bench.harness.sweeps.plan import PlannedCell, planned
+from target_bench.harness.sweeps.plan import PlannedCell, plan_cells
 from target_bench.harness.yaml_file import YamlFile
 from target_bench.runs.record_log import write_file
 
@@ -63,7 +63,7 @@ class Sweep:
         name = name_of(document)
         all_cells = cells(document, None if out is None else Path(out))
         forget_data()  # of an earlier sweep, whose files may have been edited since
-        looked_at = planned(all_cells, document, observer)
+        looked_at = plan_cells(all_cells, document, observer)
         folder = all_cells[0].config.out
         return cls(name, Path(file), folder, looked_at, document.sha256)
 

@@ -32,7 +32,7 @@ class Encoding:
     """
 
     def __init__(self, encoder: object, cache: bool = True, unit: bool | None = True) -> None:
-        plugin = registry.part("encoder", encoder)
+        plugin = registry.make_part("encoder", encoder)
         if not isinstance(plugin, Encoder):
             raise ConfigError(
                 f"encoder={encoder!r} is not an Encoder: name one, or a class that inherits "

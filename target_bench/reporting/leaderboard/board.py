@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from target_bench.core import registry
-from target_bench.core.task_names import make_task
+from target_bench.core.registry import make_task
 from target_bench.core.text_tables import counted
 from target_bench.metrics.scores import answer_metrics, ranking_metrics, spec_of
 from target_bench.metrics.stats import holm, randomization_tests

@@ -91,7 +91,7 @@ def list_corpora(folders: Sequence[Path]) -> list[str]:
 
 def _name_corpus(manifest: Manifest) -> str:
     name = manifest.asked.corpus
-    return "(made in Python)" if name is None else registry.canonical("corpus", name)
+    return "(made in Python)" if name is None else registry.spell_name("corpus", name)
 
 
 def _publish_manifest(folder: Path, manifest: Manifest) -> RunManifest:

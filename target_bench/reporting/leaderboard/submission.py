@@ -21,8 +21,9 @@ from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_va
 from target_bench.core import registry
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import DataError
+from target_bench.core.registry import make_task
 from target_bench.core.task import Task
-from target_bench.core.task_names import make_task
+from target_bench.core.registry import make_task
 from target_bench.reporting.leaderboard.card import (
     Card,
     Strict,

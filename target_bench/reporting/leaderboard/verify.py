@@ -14,10 +14,12 @@ from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import BudgetError, ConfigError, DataError
 from target_bench.core.metric import Score, blank_scores
 from target_bench.core.observer import Observer
+from target_bench.core.registry import make_task
 from target_bench.core.schema import Dataset, Generation, Retrieval, TableId
 from target_bench.core.task import given_tables, has_reference
-from target_bench.core.task_names import make_task
-from target_bench.data.load import Loader
+from target_bench.core.registry import make_task
+from target_bench.data.load import LoadOnce, make_loader
+from target_bench.data.selection import select_task
 from target_bench.harness.judge import judge_answers
 from target_bench.harness.score import MISSING, aligned, score_answers, score_rankings
 from target_bench.models.answer_reading import check_time, time_limit
@@ -107,7 +109,7 @@ def verify(
             bases = {run.retrieval for run in runs.values()}
             for folder, run in runs.items():
                 observer.stage(f"{folder}: {run.task} on {run.corpus} {run.split}")
-                dataset = _load(folder, run, Loader(data_dir, observer))
+                dataset = _load(folder, run, make_loader(data_dir, observer))
                 scored = _score(archive, folder, run, dataset, folder in bases, entry.notes)
                 entry.runs.append(scored)
     except BudgetError:
@@ -141,12 +143,12 @@ def _refuse(folder: str, fault: str) -> RefusedError:
     return RefusedError(f"{folder}/manifest.json: {fault}", "both sides need the published data")
 
 
-def _load(folder: str, run: RunManifest, loader: Loader) -> Dataset:
+def _load(folder: str, run: RunManifest, load_once: LoadOnce) -> Dataset:
     """Return the queries that a run is of, after a check whether they are the same here."""
     check_time()
     try:
-        loaded = loader.load(run.corpus, run.split, tuple(run.distractors))
-        dataset = loaded.select_task(run.about or RANKING_TASK).dataset
+        dataset = load_once(run.corpus, run.split, tuple(run.distractors))
+        dataset = select_task(dataset, run.about or RANKING_TASK)
     except ConfigError as error:
         raise _refuse(folder, ascii(str(error))[1:-1][:300]) from None
     fingerprint = queries_fingerprint if run.generator is None else answers_fingerprint

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.metric import AnswerCounts, Score
 from target_bench.core.observer import Observer
+from target_bench.core.registry import make_task
 from target_bench.core.schema import Dataset, TableId
 from target_bench.core.task import SummaryBlock, Task, given_tables
-from target_bench.core.task_names import make_task
-from target_bench.data.load import Loaded
+from target_bench.data.selection import select_task
 from target_bench.harness.resume import ResumedRun
 from target_bench.harness.score import aligned
 from target_bench.runs.differences import check_same_data, labels
@@ -110,7 +110,7 @@ _SAME = ("corpus", "split", "corpus_fingerprint", "queries_fingerprint")
 
 def open_runs(
     folders: Sequence[Path], data_dir: str | Path | None, observer: Observer, depth: int = 10
-) -> tuple[list[ReportRun], Loaded]:
+) -> tuple[list[ReportRun], Dataset]:
     """Return the runs, and the tables and queries that all of them are of.
 
     A run of rankings that answers of another run are built on is left out: that one shows them.
@@ -125,9 +125,9 @@ def open_runs(
         "queries. Write a report of each.",
     )
     stored = _drop_basis(stored)
-    loaded = ResumedRun(stored[0], data_dir, observer).load()
+    dataset = ResumedRun(stored[0], data_dir, observer).load()
     names = zip(stored, labels(stored), strict=True)
-    return [_open_run(run, label, loaded, depth) for run, label in names], loaded
+    return [_open_run(run, label, dataset, depth) for run, label in names], dataset
 
 
 def group_by_data(folders: Sequence[Path]) -> dict[str, list[Path]]:
@@ -154,8 +154,8 @@ def _drop_basis(runs: Sequence[Result]) -> list[Result]:
     return [run for run in runs if run.folder not in shown_with]
 
 
-def _open_run(stored: Result, label: str, loaded: Loaded, depth: int) -> ReportRun:
-    ranked, dataset = stored.rankings_run, loaded.dataset
+def _open_run(stored: Result, label: str, dataset: Dataset, depth: int) -> ReportRun:
+    ranked = stored.rankings_run
     ids = [query.id for query in dataset.queries]
     task = make_task(stored.command.task or stored.task)
     if ranked.command.retriever is None:
@@ -173,7 +173,7 @@ def _open_run(stored: Result, label: str, loaded: Loaded, depth: int) -> ReportR
         values |= aligned(ids, [(stored.query_ids, stored.per_query)]) if stored.scores else {}
     if stored.answer_counts is not None:
         _check_complete(stored.folder / ANSWERS.file, ids, stored.answers)
-        queries = loaded.select_task(task).dataset.queries
+        queries = select_task(dataset, task).queries
         if answers_fingerprint(queries) != stored.identity.queries_fingerprint:
             raise StoreError(
                 f"{stored.folder}: the queries or their reference answers are not what they were, "

@@ -51,13 +51,13 @@ def write_report(
         StoreError: a folder holds no finished run, or the file cannot be written.
     """
     observer = observer or Observer()
-    runs, loaded = open_runs(folders, data_dir, observer, DEPTH)
+    runs, dataset = open_runs(folders, data_dir, observer, DEPTH)
     if len(runs) > charts.SERIES:  # the chart shows the first ones
         runs = [runs[i] for i in order_runs(runs)]
     for name in by:
-        by_name(by_property(loaded.dataset.queries), name)
+        by_name(by_property(dataset.queries), name)
     observer.stage("report: collect queries and tables")
-    context = _make_context(runs, loaded.dataset, by)
+    context = _make_context(runs, dataset, by)
     page = environment(_FOLDER).get_template("report.html.j2").render(context)
     write_file(out, page.encode(), "-o")
     return out

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from target_bench.core.errors import ConfigError
+from target_bench.core.registry import make_task
 from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import Generation, Table, TableId
-from target_bench.core.task_names import make_task
 from target_bench.data.load import load
 from target_bench.models.prompts.prompting import Prompt
 from target_bench.models.prompts.schema_prompting import ANSWER_SCHEMA, SchemaPrompter

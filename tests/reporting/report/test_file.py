@@ -130,7 +130,7 @@ def test_a_run_without_rankings_counts_what_is_scored(tmp_path: Path) -> None:
     text = write_report([folder], tmp_path / "r.html").read_text(encoding="utf-8")
     assert ">ranked</th>" not in text
     runs, loaded = open_runs([folder], None, Recorder())
-    (by_size,) = score_slices(runs, choose_main_metrics(runs)[0], loaded.dataset, ["size"])
+    (by_size,) = score_slices(runs, choose_main_metrics(runs)[0], loaded, ["size"])
     assert by_size["n"] == [1, 2]
 
 

@@ -96,7 +96,7 @@ def test_answers_stand_for_their_rankings(tmp_path: Path) -> None:
     compared = compare([r.folder for r in results])
     assert summary.choose_main_metrics(runs)[0] == [compared.rows[0].metric] * 2
     assert summary.list_metrics(runs)[0] == "exact_match"
-    (by_size,) = summary.score_slices(runs, ["sacrebleu"] * 2, loaded.dataset, ["gold_tables"])
+    (by_size,) = summary.score_slices(runs, ["sacrebleu"] * 2, loaded, ["gold_tables"])
     for result, scores in zip(results, by_size["means"], strict=True):
         parts = result.scores_by("gold_tables", ["sacrebleu"])  # no mean of the queries' values
         assert scores == pytest.approx(
