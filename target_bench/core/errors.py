@@ -83,11 +83,7 @@ class BudgetError(TargetBenchError):
 
 
 def check_at_least_one(**settings: object) -> None:
-    """See that settings that count something are 1 or more; None and texts are passed over.
-
-    Raises:
-        ConfigError: one is below 1.
-    """
+    """See that settings that count something are 1 or more; None and texts are passed over."""
     for name, value in settings.items():
         if isinstance(value, int | float) and value < 1:
             raise ConfigError(f"{name}={value}: at least 1 is needed")

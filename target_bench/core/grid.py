@@ -112,12 +112,7 @@ def _joined(cells: Iterable[GridCell | None]) -> str:
 def sound_rows(
     rows: Iterable[Iterable[Any]], widest: float = inf
 ) -> tuple[tuple[GridCell, ...], ...] | None:
-    """Return rows of cells, all checked at once; None where one is not whole or has another type.
-
-    Args:
-        rows: lists of ``[text, row_span, column_span, is_header]``.
-        widest: the largest span.
-    """
+    """Return rows of cells, checked at once; None where one is not whole or of another type."""
     try:
         grid = tuple(tuple(map(_cell_of, row)) for row in rows)
         texts, high, wide, headers = zip(*chain.from_iterable(grid), strict=True)

@@ -18,12 +18,7 @@ _CHARACTERS = 200
 
 
 def html(tables: Iterable[TextTable], notes: Iterable[str] = ()) -> str:
-    """Return tables as HTML without colours of its own, which suits light and dark pages.
-
-    Args:
-        tables: the tables, with their titles and notes.
-        notes: sentences below all of them.
-    """
+    """Return tables as HTML without colours of its own, which suits light and dark pages."""
     parts = [part for table in tables for part in _parts(table)]
     return "".join([*parts, *(f"<p>{_text(note)}</p>" for note in notes)])
 

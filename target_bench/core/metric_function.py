@@ -266,14 +266,7 @@ def select_metrics(
     own: Sequence[Metric[Any]],
     cutoffs: Sequence[int] = (),
 ) -> list[Metric[Any]]:
-    """Return a task's metrics with the settings that were asked for, then the added ones.
-
-    Args:
-        asked: metrics; such as the task cannot compute are left out.
-        task: the task.
-        own: its metrics.
-        cutoffs: those of rankings, at which an added metric is computed.
-    """
+    """Return a task's metrics with the settings that were asked for, then the added ones."""
     settings = {}
     for text in (like for like in asked if isinstance(like, str)):
         spec = registry.parse("metric", text)

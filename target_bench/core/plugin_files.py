@@ -31,9 +31,6 @@ def module_of(path: Path, target: str) -> ModuleType:
     """Import a file as a module; ``target`` is what an error message quotes.
 
     It and the modules beside it are executed again once one of them has changed.
-
-    Raises:
-        ConfigError: there is no such file, or importing it raised.
     """
     if not path.is_file():
         raise ConfigError(f"{target!r}: there is no file {path}")

@@ -75,16 +75,6 @@ def create(kind: Kind, text: str, other_names: Iterable[str] = ()) -> Any:
 
     >>> create("retriever", "bm25:k1=0.9").k1
     0.9
-
-    Args:
-        kind: what to make.
-        text: a name with settings, as ``parse`` reads it.
-        other_names: names other than plug-ins that a message about an unknown one should show.
-
-    Raises:
-        ConfigError: an unknown name (with near misses), an unknown setting, a value of the wrong
-            type, or a module or class that cannot be imported.
-        PluginError: the constructor of a class that is not of this package raised.
     """
     target, settings = parse(kind, text)
     return build(kind, target, settings, other_names, text)
@@ -128,11 +118,7 @@ def make_task(text: str) -> "Task[Any]":
 
 
 def find_task(text: str) -> "type[Task[Any]]":
-    """Return the class of a task, from any of its names in any case, with or without settings.
-
-    Raises:
-        ConfigError: no task has this name, or what was named is not a task.
-    """
+    """Return the class of a task, from any of its names in any case, with or without settings."""
     from target_bench.core.task import Task
 
     target = parse("task", text).target
@@ -146,21 +132,13 @@ def find_task(text: str) -> "type[Task[Any]]":
 
 
 def spell_task(text: str) -> str:
-    """Return a task with its settings as it is written from any folder, in the registered spelling.
-
-    Raises:
-        ConfigError: the settings cannot be read.
-    """
+    """Return a task with its settings in the registered spelling, as from any folder."""
     target = parse("task", text).target
     return make_absolute(spell_name("task", target)) + text[len(target) :]
 
 
 def parse(kind: Kind, text: str) -> Spec:
-    """Read ``name``, ``name:key=value,...``, ``module:Class[:...]`` or ``file.py:Class[:...]``.
-
-    Raises:
-        ConfigError: the settings are not ``key=value`` pairs with values in YAML flow style.
-    """
+    """Read ``name``, ``name:key=value,...``, ``module:Class[:...]`` or ``file.py:Class[:...]``."""
     target, settings = split_settings(kind, text)
     return Spec(target, parse_settings(settings, text))
 
@@ -442,12 +420,8 @@ def is_own_code(thing: type | FunctionType) -> bool:
 
 
 def class_name(thing: type | FunctionType) -> str:
-    """Return the name of a class or function in an identity.
-
-    Returns:
-        ``BM25`` for one of this package, wherever it lies in it; ``mine.py:Mine`` for one of a
-        plug-in that was named by its file; else ``module:Class``.
-    """
+    """Return the name of a class or function in an identity."""
+    # BM25 of this package, wherever it lies in it; mine.py:Mine of a file; else module:Class
     module, name = thing.__module__, thing.__qualname__
     if is_own_code(thing):
         return name

@@ -340,16 +340,7 @@ def check_option_names(names: Iterable[str]) -> None:
 
 
 def read_option(name: str, value: Any, where: str = "") -> Any:
-    """Return the value of one option from what a user gave.
-
-    Args:
-        name: of the option.
-        value: what was given.
-        where: what a message calls it; default: its name.
-
-    Raises:
-        ConfigError: it is invalid.
-    """
+    """Return the value of one option from what a user gave."""
     try:
         return getattr(RunConfig(**{name: value}), name)
     except ConfigError as error:

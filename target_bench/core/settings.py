@@ -72,9 +72,6 @@ def named(plugin: GivenT) -> tuple[str | None, GivenT]:
 
     A name begins with a letter; it has no equals sign, colon, comma, bracket or quote. Of a text
     without a name, and of an object, it is None.
-
-    Raises:
-        ConfigError: the name is empty, too long or begins otherwise, or nothing follows it.
     """
     match = _NAMED.fullmatch(plugin) if isinstance(plugin, str) else None
     if match is None:
@@ -89,11 +86,7 @@ def named(plugin: GivenT) -> tuple[str | None, GivenT]:
 
 
 def check_named_once(texts: Iterable[str]) -> None:
-    """See that no two plug-ins of a command are called the same.
-
-    Raises:
-        ConfigError: two are; or one plug-in with the same settings has two names.
-    """
+    """See that no two plug-ins of a command are called the same."""
     seen: dict[str, str] = {}
     for text in texts:
         for called in filter(None, named(text)):
@@ -106,11 +99,7 @@ def check_named_once(texts: Iterable[str]) -> None:
 
 
 def parse_settings(text: str, whole: str) -> dict[str, Any]:
-    """Read ``key=value,key=value``; ``whole`` is the text that an error message quotes.
-
-    Raises:
-        ConfigError: a part is not ``key=value``, a key stands twice, or a value is not YAML.
-    """
+    """Read ``key=value,key=value``; ``whole`` is the text that an error message quotes."""
     settings: dict[str, Any] = {}
     for key, value in written_settings(text, whole).items():
         try:
@@ -125,15 +114,7 @@ def parse_settings(text: str, whole: str) -> dict[str, Any]:
 
 
 def written_settings(text: str, whole: str) -> dict[str, str]:
-    """Read ``key=value,key=value`` -> key -> the value as it is written.
-
-    Args:
-        text: the settings.
-        whole: the text that an error message quotes.
-
-    Raises:
-        ConfigError: a part is not ``key=value``, or a key stands twice.
-    """
+    """Read ``key=value,key=value`` -> key -> the value as it is written."""
     written: dict[str, str] = {}
     for item in _split_at_commas(text, whole):
         key, equals, value = item.partition("=")
@@ -171,12 +152,7 @@ def _split_at_commas(text: str, whole: str) -> list[str]:
 
 
 def yaml_value(text: str) -> Any:
-    """Read a value: YAML 1.1 as PyYAML reads it, but ``1e-3`` is a number.
-
-    Raises:
-        ValueError: the text is not YAML, has a key twice or an alias (``*name``), or is nested
-            without end.
-    """
+    """Read a value: YAML 1.1 as PyYAML reads it, but ``1e-3`` is a number."""
     import yaml
 
     if text.strip() == "***":  # a masked value of a stored run; to YAML it is a broken alias

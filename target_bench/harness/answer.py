@@ -46,16 +46,6 @@ def answer(
     """Return the answer to every query, and whether all of them were there already.
 
     A failed answer is recorded and the run goes on: it counts as wrong.
-
-    Args:
-        run: the run folder.
-        generator: what answers.
-        prompter: what it is asked with.
-        depth: how many tables stand in a prompt.
-        dataset: tables and queries.
-        rankings: query id -> its tables.
-        observer: gets progress and warnings.
-        confirm: is asked before requests that may cost money.
     """
     plugin, label = generator.plugin, generator.label
     repairs = may_repair(prompter, plugin)

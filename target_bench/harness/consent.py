@@ -33,13 +33,7 @@ class Estimate:
 
 
 def estimate_judge(task: Task[Any], label: str, n_answers: int) -> Estimate | None:
-    """Return the answers that a judge would look at, at most; None if that costs nothing.
-
-    Args:
-        task: what judges.
-        label: what answers.
-        n_answers: how many answers have no judgement yet.
-    """
+    """Return the answers that a judge would look at, at most; None if that costs nothing."""
     if not n_answers or not is_paid(task):
         return None
     return Estimate(f"{label}: judge", n_answers, None, None, "answers")
@@ -52,15 +46,7 @@ def estimate_generator(
     repairs: bool = False,
     share: float = 1.0,
 ) -> Estimate | None:
-    """Count the requests whose answers are not recorded yet; None if there are none.
-
-    Args:
-        generator: what would be asked.
-        label: what it is called.
-        requests: the requests.
-        repairs: whether each may be followed by a second one, which holds the first answer too.
-        share: how many requests each of these stands for; recorded answers count only at 1.
-    """
+    """Count the requests whose answers are not recorded yet; None if there are none."""
     n_requests = tokens = 0
     unanswered = getattr(generator, "unanswered", iter) if share == 1.0 else iter
     for request in unanswered(requests):

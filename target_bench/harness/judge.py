@@ -31,16 +31,6 @@ def judge(
     """Return the judgement of every answer, and whether all of them were there already.
 
     There are none where the task judges no answers.
-
-    Args:
-        run: the run folder.
-        task: the task that judges.
-        label: what answered.
-        dataset: queries with references, and data.
-        answers: query id -> its answer.
-        rankings: query id -> its tables.
-        observer: gets progress.
-        confirm: is asked before a judge that may cost money.
     """
     dataset, task_judge = scorable(task, dataset), task.judge
     if task_judge is None or not dataset.queries:

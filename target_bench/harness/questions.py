@@ -174,12 +174,7 @@ PROBES = {"bm25": "bm25", "titles alone": "bm25:fields=[title]", "random": "rand
 
 
 def rate_questions(dataset: Dataset, queries: Sequence[Query]) -> dict[str, Score]:
-    """Return recall@1 of each of ``PROBES``: how far questions tell retrievers apart.
-
-    Args:
-        dataset: the tables.
-        queries: the questions.
-    """
+    """Return recall@1 of each of ``PROBES``: how far questions tell retrievers apart."""
     synthetic = replace(dataset, queries=tuple(queries))
     with TemporaryDirectory() as folder:
         results = evaluate(

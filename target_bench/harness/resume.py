@@ -67,18 +67,7 @@ class ResumedRun:
         confirm: Confirm | None = None,
         metrics: Sequence[MetricLike] = (),
     ) -> Results:
-        """Score what is stored with the metrics as they are now.
-
-        Args:
-            task: the task of the run with other settings; default: as the run was asked for.
-            confirm: is asked before a model that may cost money judges the answers.
-            metrics: metrics besides those of the task, and those that the run was asked for with.
-
-        Raises:
-            ConfigError: the task is another one, or the corpus cannot be loaded again.
-            DataError: the corpus is missing, broken, or another one than it was.
-            StoreError: the run is not finished.
-        """
+        """Score what is stored with the metrics as they are now."""
         text = spell_task(task) if task else self.task_text
         if find_task(text).name != self._run.task:
             raise ConfigError(

@@ -64,21 +64,6 @@ def run_system(
     """Rank the queries, have them answered and judged where the task is about answers, and score.
 
     The rankings that answers are built on are a run of their own, shared by all generators.
-
-    Args:
-        config: what was asked.
-        task: what is scored.
-        dataset: tables and queries.
-        retriever: what ranks; None for a task that retrieves nothing.
-        generator: what answers; None for a task about rankings.
-        observer: gets progress and warnings.
-        confirm: is asked before requests that may cost money.
-
-    Raises:
-        ConfigError: the user does not want to pay.
-        DataError: there are no tables, or a reference is not valid.
-        PluginError: the retriever failed, or the generator as a whole.
-        StoreError: a run folder cannot be written or read.
     """
     if not is_own_code(type(task)):  # it gets queries of its own: the next task gets them too
         copies = (replace(query, metadata=copy_json(query.metadata)) for query in dataset.queries)
@@ -373,11 +358,7 @@ def _write_scores(
     observer: Observer,
     **parts: Any,
 ) -> bool:
-    """Write the tables of values, then the scores that they belong to.
-
-    Returns:
-        Whether the code of a metric is another than that of the scores that were stored.
-    """
+    """Write the tables of values, then the scores that they belong to."""
     if warning := unlabelled_note(dataset, task, scored.counts, scored.scores):
         observer.warning(warning)
     ids = set(scored.query_ids)

@@ -329,12 +329,6 @@ def _computed(
 
     Sums run over the queries in the order of their ids, so the order they are asked in changes
     nothing.
-
-    Args:
-        metrics: what to compute.
-        examples: what the metrics of the task read.
-        query_ids: the queries, in the order of the examples.
-        outputs: what a metric reads that is a function.
     """
     by_id = np.array(sorted(range(len(query_ids)), key=query_ids.__getitem__), dtype=np.intp)
     scores: dict[str, Score] = {}
@@ -423,14 +417,7 @@ def _answer_counts(
     parsed: Mapping[str, object | None],
     unlabelled: int,
 ) -> AnswerCounts:
-    """Return the denominators of answers, and what they took.
-
-    Args:
-        answers: query id -> answer, of all queries, failed ones included.
-        parsed: query id -> what was read in its answer, of those that are scored; None where
-            nothing was.
-        unlabelled: how many have no reference.
-    """
+    """Return the denominators of answers, and what they took."""
     generations = [answered.generation for answered in answers.values()]
     given = [generation for generation in generations if generation.error is None]
     unread = (query_id for query_id, parsed_answer in parsed.items() if parsed_answer is None)

@@ -73,15 +73,6 @@ def matching_rows(
 
     Words are compared by their stems, and weigh the more the fewer rows hold them. The first 50,000
     rows are looked at; rows without a word of the question are none.
-
-    Args:
-        table: the table.
-        question: the question.
-        n: how many rows, at most.
-        languages: of the words.
-
-    Returns:
-        Pairs of a row and its columns whose cells hold words of the question, both from 0.
     """
     analyze = Analyzer(WORDS, True, "en_plus", "english", languages)
     question_words = frozenset(analyze(question))

@@ -81,11 +81,7 @@ def use_rankings(
 def make_retriever(
     retriever: RetrieverLike | str, observer: Observer, name: str | None = None
 ) -> System:
-    """Make the retriever that a text names, or check the object.
-
-    Raises:
-        ConfigError: an unknown name, an invalid setting, or the object is not a retriever.
-    """
+    """Make the retriever that a text names, or check the object."""
     text = retriever if isinstance(retriever, str) else None
     label = text or type(retriever).__name__
     if isinstance(retriever, str):
@@ -136,11 +132,7 @@ def make_generator(
     config: RunConfig,
     observer: Observer,
 ) -> System:
-    """Make the generator of a task's answers; a system is returned as it is.
-
-    Raises:
-        ConfigError: an unknown name, an invalid setting, or the object is not a generator.
-    """
+    """Make the generator of a task's answers; a system is returned as it is."""
     name, generator = named(generator)
     if isinstance(generator, System):
         return generator

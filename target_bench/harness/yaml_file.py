@@ -69,11 +69,7 @@ class YamlFile:
 
     @contextmanager
     def collecting(self, where: str) -> Iterator[None]:
-        """Keep a ``ConfigError`` or ``DataError`` of the block, so that a user is told all at once.
-
-        Args:
-            where: the entry that the block reads, as ``at`` names it.
-        """
+        """Keep a ``ConfigError`` or ``DataError`` of the block, so that a user is told all at once."""
         try:
             yield
         except (ConfigError, DataError) as error:
@@ -100,10 +96,6 @@ def read_config(file: Path) -> dict[str, Any]:
     """Option -> value, of the options that a file names.
 
     A task, retriever or generator is text as on the command line, or ``{name: bm25, k1: 0.9}``.
-
-    Raises:
-        ConfigError: the file cannot be read, or holds an unknown key or an invalid value; the
-            message names the line of each.
     """
     document = YamlFile.read(file)
     options: dict[str, Any] = {}

@@ -220,12 +220,7 @@ class CellOutcome:
 
 
 def run_cell(cell: SweepCell, observer: Observer) -> CellOutcome:
-    """Run a cell, or go on with it where it was stopped. No error leaves it but an interruption.
-
-    Args:
-        cell: the cell.
-        observer: is notified that the cell begins, and through ``of_cell`` what goes on in it.
-    """
+    """Run a cell, or go on with it where it was stopped. No error leaves it but an interruption."""
     from target_bench.data.load import tasks_and_corpora
     from target_bench.harness.evaluate import evaluate_pairs
     from target_bench.runs.result import Result

@@ -51,15 +51,7 @@ def name_of(file: YamlFile) -> str:
 
 
 def cells(file: YamlFile, out: Path | None = None) -> list[SweepCell]:
-    """Return the cells of a sweep, those of one split together, numbered from 1.
-
-    Args:
-        file: the file.
-        out: where runs go, in place of what the file says.
-
-    Raises:
-        ConfigError: an entry is unknown or invalid; with all of them.
-    """
+    """Return the cells of a sweep, those of one split together, numbered from 1."""
     shared = _shared(file)
     axes = {entry: _axis(entry, file) for entry in _LISTS}
     file.raise_problems()
@@ -87,12 +79,7 @@ def _shared(file: YamlFile) -> dict[str, Any]:
 
 
 def combined(axes: Mapping[str, Sequence[Any]], where: str) -> list[dict[str, Any]]:
-    """Return every combination of the alternatives.
-
-    Args:
-        axes: list -> its alternatives.
-        where: the entry that the lists are part of.
-    """
+    """Return every combination of the alternatives."""
     n = prod(map(len, axes.values()))
     if n > MOST_CELLS:
         raise ConfigError(
@@ -166,13 +153,7 @@ def _alternatives(entry: str, value: Any, where: str) -> Iterator[Any]:
 
 
 def _expanded(value: Any, where: str, known: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """Return ``{name: ..., setting: ...}`` for each combination of the settings of an entry.
-
-    Args:
-        value: the entry: a name, or a mapping of settings to values or lists of alternatives.
-        where: the entry, for messages.
-        known: the settings that there are; empty if they are checked later.
-    """
+    """Return ``{name: ..., setting: ...}`` for each combination of the settings of an entry."""
     if isinstance(value, str):
         return [{"name": value}]
     if not isinstance(value, dict) or not isinstance(value.get("name"), str):

@@ -71,17 +71,7 @@ class PlannedCell:
 
 
 def plan_cells(cells: Sequence[SweepCell], file: YamlFile, observer: Observer) -> list[PlannedCell]:
-    """Look at every cell: those of one split, which stand together, share its data.
-
-    Args:
-        cells: the cells.
-        file: the file they come from.
-        observer: gets loading.
-
-    Raises:
-        ConfigError: cells are invalid; with the entry of each problem.
-        DataError: so if it is the data of all that are.
-    """
+    """Look at every cell: those of one split, which stand together, share its data."""
     systems: dict[tuple[str | None, ...], System] = {}  # each is made once
     looked_at = [_make_parts(cell, file, systems, observer) for cell in cells]
     file.raise_problems()

@@ -91,13 +91,6 @@ class Sweep:
 
         A cell that fails costs no other one. ``NAME.sweep.json`` in the folder of runs is kept up
         to date; the results of all cells are written at the end.
-
-        Args:
-            executor: where cells run; default: one process of this machine.
-            observer: gets the cells, and of what goes on in them.
-
-        Raises:
-            StoreError: the folder of runs cannot be written.
         """
         executor, observer = executor or Local(), observer or Observer()
         all_cells = [planned.cell for planned in self.cells]
