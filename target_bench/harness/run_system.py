@@ -13,7 +13,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
-from target_bench.core import registry
 from target_bench.core.built_in import RANKING_TASK, SETS_TASK
 from target_bench.core.contract import guard_plugin
 from target_bench.core.credentials import mask_settings

@@ -69,7 +69,7 @@ class YamlFile:
 
     @contextmanager
     def collecting(self, where: str) -> Iterator[None]:
-        """Keep a ``ConfigError`` or ``DataError`` of the block, so that a user is told all at once."""
+        """Keep a ``ConfigError`` or ``DataError`` of the block: a user is told all at once."""
         try:
             yield
         except (ConfigError, DataError) as error:
