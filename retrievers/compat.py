@@ -32,7 +32,7 @@ from target_bench.plugin_tools import (
     RowLimit,
     best_cosines,
     first_rows,
-    part,
+    make_part,
     plugin_identity,
     tasks_and_corpora,
 )
@@ -149,7 +149,7 @@ class Compat(Retriever):
     def __init__(self, target: Any, batch_size: int = 64, rows: RowLimit = "auto") -> None:
         if batch_size < 1:
             raise ConfigError(f"batch_size={batch_size}: at least 1 is needed")
-        self.target = part("retriever", target)
+        self.target = make_part("retriever", target)
         self.batch_size = batch_size
         self.rows = rows
         self._finds = _finds_itself(self.target)

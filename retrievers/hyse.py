@@ -26,8 +26,8 @@ from target_bench.plugin_tools import (
     Wrapper,
     ask_generator,
     check_generator,
+    make_part,
     note_cached,
-    part,
 )
 
 _DEPTH = 200
@@ -107,7 +107,7 @@ class HySE(Wrapper):
         self.depth = depth
         self._fusion = Fusion(method, normalise)
         self._inner = InnerRetriever(retriever)
-        self._generator = check_generator(part("generator", generator))
+        self._generator = check_generator(make_part("generator", generator))
         self._texts: dict[str, list[str]] = {}
         self._failed: dict[str, str] = {}
 

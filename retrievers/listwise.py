@@ -20,7 +20,7 @@ from target_bench.plugin_tools import (
     Wrapper,
     ask_generator,
     check_generator,
-    part,
+    make_part,
 )
 
 PROMPT = """\
@@ -85,7 +85,7 @@ class Listwise(Wrapper):
                 raise ConfigError(f"prompt: it has no field {field}")
         self._write = Serializer(rows=rows)
         self._inner = InnerRetriever(retriever)
-        self._generator = check_generator(part("generator", generator))
+        self._generator = check_generator(make_part("generator", generator))
         self._counts, self._problem = [0, 0], ""
 
     def parts(self) -> Mapping[str, object]:

@@ -32,7 +32,7 @@ from target_bench.plugin_tools import (
     RowLimit,
     ask_generator,
     check_generator,
-    part,
+    make_part,
 )
 
 _SCHEMA: Mapping[str, Any] = {
@@ -129,7 +129,7 @@ class TableSummaries(Retriever):
         self.format = format
         self.schema = schema
         self._shown = Serializer(fields, format, rows)
-        self._generator = check_generator(part("generator", generator))
+        self._generator = check_generator(make_part("generator", generator))
         self._encoding = Encoding(encoder, unit=False)
         self._notes: list[str] = []
 
