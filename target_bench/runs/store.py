@@ -114,7 +114,7 @@ class Run:
             with suppress(StoreError):  # where nothing can be written, the error alone says it
                 self.write_manifest(error=describe_error(error))
 
-    def begin(self, command: Command, queries: int, tables: int | None = None) -> None:
+    def begin(self, command: Command, queries: int | None, tables: int | None = None) -> None:
         """Record the command and the numbers of queries and tables, if nothing is recorded yet."""
         if self._manifest is not None:
             return

@@ -23,7 +23,6 @@ from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import DataError
 from target_bench.core.registry import make_task
 from target_bench.core.task import Task
-from target_bench.core.registry import make_task
 from target_bench.reporting.leaderboard.card import (
     Card,
     Strict,

@@ -17,7 +17,6 @@ from target_bench.core.observer import Observer
 from target_bench.core.registry import make_task
 from target_bench.core.schema import Dataset, Generation, Retrieval, TableId
 from target_bench.core.task import given_tables, has_reference
-from target_bench.core.registry import make_task
 from target_bench.data.load import LoadOnce, make_loader
 from target_bench.data.selection import select_task
 from target_bench.harness.judge import judge_answers
