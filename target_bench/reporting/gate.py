@@ -290,7 +290,7 @@ def gate(
     with open_baseline(baseline, Path(out), checked) as base:
         metrics = [rule.metric for rule in rules]
         comparison = compare([base, checked], metrics, base, slices, by=by, out=out)
-        notes = comparison.notes
+        notes, remarks = comparison.notes, comparison.remarks
         if not rules:
             metric = comparison.tested[0]
             rules = [_default_rule(metric, comparison.specs[metric])]
@@ -298,7 +298,9 @@ def gate(
         easy = list(_describe_easy(rules, read_run(base), read_run(checked)))
     # A baseline that was unpacked is called as the user named it.
     notes = tuple(note.replace(str(base), str(baseline)) for note in notes)
-    remarks = (*(remark.rstrip(".") for remark in comparison.remarks), *easy)
+    if easy:  # they say more than the remark that the metric cannot choose
+        remarks = comparison.remarks
+    remarks = (*(remark.rstrip(".") for remark in remarks), *easy)
     return Gate(checked, str(baseline), alpha, _check(rules, comparison, alpha), notes, remarks)
 
 

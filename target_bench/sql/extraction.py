@@ -396,12 +396,14 @@ def _list_fences(text: str) -> list[tuple[str, str]]:
 def _list_tagged(text: str) -> Iterator[str]:
     """Yield the contents of tags and LaTeX's boxes, the last one first."""
     contents = []
+    braces: dict[int, int] | None = None
     for tag in islice(_TAG.finditer(text), _TRIES):
         close = f"</{tag[1]}>" if tag[1] else f"[/{tag[2]}]" if tag[2] else ""
         if close:
             ends = [text.find(close, tag.end())]
         else:  # the brace that closes it, or, where a text has one, the last
-            ends = [text.rfind("}", tag.end()), _find_brace(text, tag.end())]
+            braces = _match_braces(text) if braces is None else braces
+            ends = [text.rfind("}", tag.end()), braces.get(tag.end() - 1, -1)]
         contents += [text[tag.end() : end] for end in dict.fromkeys(ends) if end >= 0]
     for content in reversed(contents):
         yield unescape(content) if re.search(r"&(?:lt|gt|amp|quot|#39);", content) else content
@@ -420,14 +422,15 @@ def _list_block_quotes(text: str) -> Iterator[str]:
             yield content
 
 
-def _find_brace(text: str, start: int) -> int:
-    """Return where the brace before a place is closed, or -1."""
-    depth = 1
-    for brace in re.finditer(r"(?<!\\)[{}]", text[start:]):
-        depth += 1 if brace[0] == "{" else -1
-        if depth == 0:
-            return start + brace.start()
-    return -1
+def _match_braces(text: str) -> dict[int, int]:
+    """Return where each brace that is opened is closed, of those that no backslash escapes."""
+    opened, closed = [], {}
+    for brace in re.finditer(r"(?<!\\)[{}]", text):
+        if brace[0] == "{":
+            opened.append(brace.start())
+        elif opened:
+            closed[opened.pop()] = brace.start()
+    return closed
 
 
 # ------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from tests.cli.inside import Inside
 
 TOP = ("run", "score", "sweep", "compare", "gate", "report", "plot")
 GROUPS = {
-    "runs": "list show export",
+    "runs": "list show why export",
     "leaderboard": "build submit verify",
     "data": "pull",
     "tables": "compare",

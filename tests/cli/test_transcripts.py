@@ -25,6 +25,7 @@ def _shown(inside: Inside, command: str, folder: Path) -> list[str]:
     text = (done.out + done.err).replace(f"{folder}/", "").replace(f"{ROOT}/", "")
     text = re.sub(r"\b[0-9a-f]{12}\b", "ID", text)
     text = re.sub(r"\b0x[0-9a-f]+", "0x...", text)
+    text = re.sub(r"changed since \d\d:\d\d", "changed since TIME", text)
     if re.search(r"\bms\b", text):  # a column of times
         text = re.sub(r" +\d+\.\d+$", "  TIME", text, flags=re.MULTILINE)
     assert "Traceback" not in text, (command, text)

@@ -1,6 +1,7 @@
 """The declarations of metrics: complete, read back as they are printed, and found by name."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,8 @@ QUERIES = [
     )
     for name in FORMATS
 ]
+SHARDS = replace(QUERIES[0], id="shards", gold=(TableId("d", "a_2020"), TableId("d", "a_2021")))
+"""Its gold tables are one family."""
 
 EVERYTHING: dict[str, dict[str, Any]] = {
     "text_to_sql": {"repeats": 3},
@@ -48,7 +51,7 @@ EVERYTHING: dict[str, dict[str, Any]] = {
 def _metrics_of(task: str) -> list[Metric[Any]]:
     """Every metric that a task can return."""
     made = registry.build("task", task, EVERYTHING.get(task, {}))
-    return list(made.metrics(QUERIES, [1, 10]))
+    return list(made.metrics([*QUERIES, SHARDS], [1, 10]))
 
 
 def test_every_metric_of_a_task_is_declared_and_every_declaration_is_of_one() -> None:
@@ -176,7 +179,7 @@ def test_a_plugin_is_declared_beside_its_score() -> None:
 
 def test_an_installed_plugin_is_found_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     entries = {"target_bench.metrics": {"edits": f"{__name__}:Edits"}}
-    monkeypatch.setattr(registry, "_installed", lambda group, _path: entries.get(group, {}))
+    monkeypatch.setattr(registry, "_map_installed", lambda group, _path: entries.get(group, {}))
     assert parse("edits") == (TOY, None)
     assert spec_of("edits") == TOY
     assert isinstance(named("edits"), Edits)

@@ -28,6 +28,7 @@ SPECS = (
     f"hybrid:retrievers=[bm25,'dense:encoder={ENCODER}']",
     "rerank:retriever=bm25,device=cpu,model={model}",
     "rows",
+    "history:log={folder}/log.csv",
     f"sets:encoder={ENCODER}",
     f"best:encoder={ENCODER}",
     f"hyse:{GENERATOR},retriever=bm25",
@@ -48,6 +49,9 @@ MODELS: dict[str, Callable[[Path], Path]] = {
 }
 """What makes a tiny model."""
 
+LOG = "query,table_id\nhow high is Everest,peaks\n"
+"""What ``history`` reads."""
+
 NEEDS = {
     **dict.fromkeys(MODELS, "sentence_transformers"),
     "bm25:backend=rank-bm25": "rank_bm25",
@@ -61,7 +65,7 @@ SKIPS = {
     "sets": {"opaque_ids"},  # names of tables and databases are read
     **{name: {"batch"} for name in ("random", "langchain", "llama-index")},
 }
-SAVED = {"bm25", "dense", "hybrid"}
+SAVED = {"bm25", "dense", "history", "hybrid"}
 
 
 def test_none_is_left_out() -> None:
@@ -80,6 +84,7 @@ def test_built_ins_keep_the_contract(
     monkeypatch.syspath_prepend(str(ORIGINAL))
     monkeypatch.setenv("TARGET_BENCH_CACHE", str(tmp_path / "cache"))
     model = MODELS[name](tmp_path / "model") if name in MODELS else ""
+    (tmp_path / "log.csv").write_text(LOG, encoding="utf-8")
     skip = {"opaque_ids": "names of tables and databases are ids"} if name == "sets" else {}
     report = check_retriever(spec.format(model=model, folder=tmp_path), skip=skip)
     if not spec.endswith(":Letters"):

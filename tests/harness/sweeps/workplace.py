@@ -151,8 +151,9 @@ def contents(runs: Path, name: str = "scores.json") -> dict[str, bytes]:
 def produced(folder: Path) -> Counter[tuple[str, str, str]]:
     """(label, tables, query id) -> how often this answer was made."""
     path = folder / "produced"
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    return Counter(tuple(json.loads(line)) for line in lines)
+    written = path.read_text(encoding="utf-8") if path.exists() else ""
+    lines = written.splitlines(keepends=True)
+    return Counter(tuple(json.loads(line)) for line in lines if line.endswith("\n"))  # none torn
 
 
 def recorded(runs: Path) -> set[tuple[str, str]]:
