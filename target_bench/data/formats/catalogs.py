@@ -4,6 +4,7 @@ Tables have names, columns, types, descriptions and keys, and no rows.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -160,28 +161,43 @@ def _read_dbt(release: Release) -> Iterator[Table]:
     }
     stored = {**catalog.get("nodes", {}), **catalog.get("sources", {})}
     names = [name for name in stored if name not in declared and not manifest]
-    ids = {
-        name: _identify(declared.get(name, {}), stored.get(name)) for name in [*declared, *names]
-    }
+    ids: dict[str, TableId] = {}
+    for name in [*declared, *names]:
+        with _explain_node(release, name):
+            ids[name] = _identify(declared.get(name, {}), stored.get(name))
     references = _find_references(manifest, ids)
     for name, table in ids.items():
         node, relation = declared.get(name, {}), stored.get(name, {})
-        columns = list(_join_columns(node.get("columns") or {}, relation.get("columns") or {}))
-        if not columns:
+        with _explain_node(release, name):
+            columns = list(_join_columns(node.get("columns") or {}, relation.get("columns") or {}))
+            comment = relation.get("metadata", {}).get("comment")
+            context = {
+                "section_title": node.get("description") or comment,
+                "primary_key": node.get("primary_key") or _find_primary_key(node),
+                "foreign_keys": references.get(name),
+                "used_by": [
+                    exposure.get("name")
+                    for exposure in manifest.get("exposures", {}).values()
+                    if name in exposure.get("depends_on", {}).get("nodes", ())
+                ],
+                "n_rows": relation.get("stats", {}).get("row_count", {}).get("value"),
+            }
+        if columns:
+            yield _make_table(table, columns, context)
+        else:
             release.remark(_COLUMNLESS, str(release.folder), str(table))
-            continue
-        context = {
-            "section_title": node.get("description") or relation.get("metadata", {}).get("comment"),
-            "primary_key": node.get("primary_key") or _find_primary_key(node),
-            "foreign_keys": references.get(name),
-            "used_by": [
-                exposure.get("name")
-                for exposure in manifest.get("exposures", {}).values()
-                if name in exposure.get("depends_on", {}).get("nodes", ())
-            ],
-            "n_rows": relation.get("stats", {}).get("row_count", {}).get("value"),
-        }
-        yield _make_table(table, columns, context)
+
+
+@contextmanager
+def _explain_node(release: Release, name: str) -> Iterator[None]:
+    """Raise what a node with missing or other entries causes as an error that names it."""
+    try:
+        yield
+    except (KeyError, TypeError, AttributeError) as error:
+        raise DataError(
+            f"{release.folder}: {name!r} of {MANIFEST} or {CATALOG} is not as dbt writes it "
+            f"({error!r}): write both files again with dbt docs generate"
+        ) from error
 
 
 def _read_document(release: Release, name: str) -> Mapping[str, Any]:
@@ -190,7 +206,8 @@ def _read_document(release: Release, name: str) -> Mapping[str, Any]:
         return {}
     document = release.json(path)
     for part in ("nodes", "sources"):
-        field(document, part, dict, str(path))
+        for node_name in field(document, part, dict, str(path)):
+            field(document[part], node_name, dict, str(path))
     return document  # type: ignore[no-any-return]  # just checked
 
 

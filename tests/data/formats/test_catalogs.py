@@ -240,6 +240,14 @@ def test_each_file_of_dbt_alone(tmp_path: Path) -> None:
 def test_faults(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"manifest.json: no field 'nodes'"):
         _load(tmp_path, manifest={"metadata": {"dbt_schema_version": "v12"}})
+    whole: dict[str, Any] = {"metadata": {"dbt_schema_version": "v12"}, "sources": {}}
+    nameless = {"resource_type": "model", "columns": {"a": {"name": "a"}}}
+    for node in (nameless, {**nameless, "name": "t", "columns": {"a": {}}}):
+        with pytest.raises(DataError, match=r"'model\.m' of manifest\.json .* dbt docs generate"):
+            _load(tmp_path, manifest={**whole, "nodes": {"model.m": node}})
+    with pytest.raises(DataError, match=r"manifest\.json: .*model\.m"):
+        _load(tmp_path, manifest={**whole, "nodes": {"model.m": 3}})
+    (tmp_path / "manifest.json").unlink()
     (tmp_path / "c.csv").write_text("table_name,column_name\nt,a\nt,\n")
     with pytest.raises(DataError, match="row 2: a row needs the name of a table and that of a"):
         load(tmp_path / "c.csv")
