@@ -149,9 +149,9 @@ def test_linearisation(case: Case) -> None:
     rows, places = _rows(given["table"]), given["highlighted_cells"]
     titles = given.get("table_page_title"), given.get("table_section_title")
     ways: dict[str, Callable[[], str]] = {
-        "write_full_table": lambda: write_full_table(rows, places),
+        "full_table": lambda: write_full_table(rows, places),
         "full_table_metadata": lambda: add_titles(write_full_table(rows, places), *titles),
-        "write_subtable": lambda: write_subtable(rows, places),
+        "subtable": lambda: write_subtable(rows, places),
         "subtable_metadata": lambda: add_titles(write_subtable(rows, places), *titles),
     }
     for name, way in ways.items():
