@@ -13,7 +13,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -318,6 +318,7 @@ def _fetch_files(
 
     session = _make_session()
     received, counting, stopped = 0, threading.Lock(), threading.Event()
+    answers: set[Response] = set()  # that are being read
 
     def blocks(answer: "Response") -> Iterator[bytes]:
         nonlocal received
@@ -338,13 +339,19 @@ def _fetch_files(
                 headers = {"Authorization": f"Bearer {token}"}
         with session.get(file.url, headers=headers, stream=True, timeout=_TIMEOUT) as answer:
             answer.raise_for_status()
-            atomic_write(folder / file.path, blocks(answer), durable=False)
+            answers.add(answer)
+            try:
+                atomic_write(folder / file.path, blocks(answer), durable=False)
+            finally:
+                answers.discard(answer)
 
     def fetch_one(file: _File) -> None:
         with _explain_errors(file.url):
             try:
                 save(file)
             except (requests.ConnectionError, requests.exceptions.ChunkedEncodingError):
+                if stopped.is_set():
+                    raise _StoppedError from None
                 save(file)  # lost amid the content, which no Retry sees
         here[file.path] = _verify(folder / file.path, file)
 
@@ -356,6 +363,9 @@ def _fetch_files(
             job.result()
     finally:
         stopped.set()
+        for answer in tuple(answers):  # else a server that says nothing is waited for
+            with suppress(Exception):  # it just ended, or urllib3 is older than 2.3
+                answer.raw.shutdown()
         pool.shutdown(cancel_futures=True)
         observer.finished()
 
