@@ -41,6 +41,7 @@ class Server:
         statuses: end of a path -> status of the answer.
         wrong: end of a path -> bytes sent in place of the content.
         cut: ends of paths whose content breaks off in the middle, once each.
+        held: ends of paths whose content stops in the middle for as long as the end is here.
         dead: whether every connection is closed without an answer.
         seen: (path, headers) of every request.
         declared: sources of other corpora than those of this package.
@@ -51,6 +52,7 @@ class Server:
     statuses: dict[str, int] = field(default_factory=dict)
     wrong: dict[str, bytes] = field(default_factory=dict)
     cut: set[str] = field(default_factory=set)
+    held: set[str] = field(default_factory=set)
     dead: bool = False
     port: int = 0
     seen: list[tuple[str, dict[str, str]]] = field(default_factory=list)
@@ -176,6 +178,12 @@ class _Handler(BaseHTTPRequestHandler):
             if path.endswith(ending):
                 content = other
         headers = {}
+        if any(map(path.endswith, self.state.held)):
+            self._send(200, content[: len(content) // 2], {"Content-Length": str(len(content))})
+            while any(map(path.endswith, self.state.held)):
+                time.sleep(0.01)
+            self.close_connection = True
+            return
         for ending in [ending for ending in self.state.cut if path.endswith(ending)]:
             self.state.cut.remove(ending)
             headers = {"Content-Length": str(2 * len(content))}

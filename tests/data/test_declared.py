@@ -1,6 +1,11 @@
 """Corpora that are declared, and data sets of the hub by name, from a server on this machine."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -272,6 +277,51 @@ def test_a_data_set_of_the_hub_whose_columns_are_named(
     path.write_bytes(_parquet([_moons(1), _moons(5), _moons(6)]))
     with pytest.raises(DataError, match="not what was fetched"):
         load(f"hf:me/qa:{COLUMNS}")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends signals")
+@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
+def test_one_command_for_a_data_set_of_the_hub(
+    server: Server, tmp_path: Path, stop: signal.Signals
+) -> None:
+    """As a process: stopped amid a file and resumed; one wrong byte of a file is refused."""
+    server.declared.append(Hub("me/moons-qa", "*", REVISION))
+    files = {f"data/test-0000{n}-of-00003.parquet": _parquet([_moons(n)]) for n in range(3)}
+    server.copies["me/moons-qa"] = files
+    last = list(files)[-1]
+    command = ["run", f"hf:me/moons-qa@{REVISION}", "--columns", COLUMNS, "--retriever", "bm25"]
+    command = [sys.executable, "-m", "target_bench", *command, "--top-k", "1"]
+    home = tmp_path / "cache" / "downloads"
+
+    def run() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+    server.held.add(last)
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    until = time.monotonic() + 60
+    while not server.gets(last) or len(list(home.rglob("*.parquet"))) < 2:
+        assert time.monotonic() < until, process.communicate()
+        time.sleep(0.05)
+    process.send_signal(stop)
+    _, said = process.communicate(timeout=28)  # a server that says nothing is read for 30 s
+    server.held.clear()
+    assert process.returncode != 0
+    assert ("2 of 3 files" in said) == (stop == signal.SIGINT), said
+
+    server.seen.clear()
+    content = files[last]
+    server.wrong[last] = bytes([*content[:-9], content[-9] ^ 1, *content[-8:]])
+    done = run()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "is damaged: expected" in done.stderr
+    assert not list(home.rglob(Path(last).name))
+    assert not list(Path("runs").glob("*"))
+
+    server.wrong.clear()
+    done = run()
+    assert done.returncode == 0, done.stderr
+    assert "bm25: 100% of the right tables first (3 questions)." in done.stdout
+    assert [server.gets(name) for name in files] == [0, 0, 2], "what was whole is not asked for"
 
 
 @pytest.mark.parametrize(
