@@ -199,9 +199,12 @@ def page() -> str:
     outcomes = [_recorded(entry, figure) for entry in entries() for figure in entry["figures"]]
     lines = [_INTRODUCTION.format(_counts(outcomes))]
     for paper in dict.fromkeys(entry["paper"] for entry in entries()):
-        lines += [f"\n## {paper}\n", "| figures of | agree | differ | not computed |"]
-        lines += ["|---|---|---|---|"]
-        lines += [_row(entry) for entry in entries() if entry["paper"] == paper]
+        printed = [outcome for outcome in outcomes if outcome.entry["paper"] == paper]
+        computed = [outcome for outcome in printed if outcome.status != "missing"]
+        lines += [f"\n## {paper}\n"]
+        lines += [f"{len(printed)} figures, of which {len(computed)} are computed.\n"]
+        lines += ["| figures | agree | differ | because |", "|---|---|---|---|"]
+        lines += _rows(computed)
     return "\n".join(lines) + "\n"
 
 
@@ -211,49 +214,45 @@ def _recorded(entry: Mapping[str, Any], figure: Mapping[str, Any]) -> Outcome:
     return Outcome(entry, figure, status, here, figure.get("why", ""))
 
 
-def _row(entry: Mapping[str, Any]) -> str:
-    """Return the row of an entry: how many figures agree, which differ and why."""
-    outcomes = [_recorded(entry, figure) for figure in entry["figures"]]
-    passed, differing, lacking = (
-        [outcome for outcome in outcomes if outcome.status == status]
-        for status in ("pass", "differ", "missing")
-    )
-    cells = [entry["table"], _listed(passed), _listed(differing), ""]
-    if reasons := list(dict.fromkeys(outcome.why for outcome in differing)):
-        cells[2] += f" ({', '.join(reasons)})"
-    if lacking:
-        cells[3] = f"{len(lacking)}: {entry.get('missing') or 'a file of the authors’ release'}"
-    return f"| {' | '.join(' '.join(cell.split()) for cell in cells)} |"
+def _rows(computed: Sequence[Outcome]) -> Iterator[str]:
+    """Yield a row for each table of a paper: how many figures agree, which differ and why."""
+    for table in dict.fromkeys(outcome.entry["table"] for outcome in computed):
+        outcomes = [outcome for outcome in computed if outcome.entry["table"] == table]
+        passed = [outcome for outcome in outcomes if outcome.status == "pass"]
+        differing = [outcome for outcome in outcomes if outcome.status == "differ"]
+        reasons = dict.fromkeys(outcome.why for outcome in differing)
+        yield f"| {table} | {_listed(passed)} | {_listed(differing)} | {'; '.join(reasons)} |"
 
 
 def _listed(outcomes: Sequence[Outcome]) -> str:
-    """Return how many figures these are, and those farthest from and nearest to the published."""
+    """Return how many figures these are, and the one farthest from the published if many."""
     if not outcomes:
         return ""
     farthest = max(outcomes, key=lambda outcome: abs(_difference(outcome)))
     shown = outcomes if len(outcomes) <= MOST_LISTED else [farthest]
     figures = ", ".join(f"{o.name} {o.figure['published']:g} → {o.here:.4g}" for o in shown)
-    return f"{len(outcomes)}: {'' if shown is outcomes else 'at most '}{figures}"
+    return f"{len(outcomes)}: {'' if shown is outcomes else 'farthest '}{figures}"
 
 
 def _difference(outcome: Outcome) -> float:
     return float(outcome.here or 0) - float(outcome.figure["published"])
 
 
-MOST_LISTED = 4
+MOST_LISTED = 3
 """Figures that a cell of the page lists; of more it has the one farthest from the published."""
 
 _INTRODUCTION = """\
 # Reproduced papers
 
 Published figures, computed again from public files ({}).
-A row has the figures of one table of a paper as published → here; of more than four it has the one
-that is farthest from the published figure. [reproductions.yaml](../benchmarks/reproductions.yaml)
-has all figures with their commands and tolerances, and says what the reasons in brackets mean.
+Each row is a table of a paper, with figures as published → here. If a cell has more than three
+figures, it shows the one farthest from the published figure. A missing figure needs a model, a
+file or outputs that are not public. [reproductions.yaml](../benchmarks/reproductions.yaml) has all
+figures with their commands, tolerances and reasons in full.
 
 ```sh
 python -m benchmarks.reproduce --only totto       # run the commands, compare
-python -m benchmarks.reproduce --page             # write this page, of what is recorded
+python -m benchmarks.reproduce --page             # write this page from the recorded figures
 ```"""
 
 

@@ -63,7 +63,7 @@ def test_a_changed_figure_and_a_missing_file(
         "tolerance": 0,
         "figures": [
             {"name": "agrees", "published": 139, "here": 139},
-            {"name": "differs", "published": 140, "here": 139, "why": "split"},
+            {"name": "differs", "published": 140, "here": 139, "why": "near ties"},
             {"name": "was recorded wrongly", "published": 139, "here": 138},
             {"name": "differs without a reason", "published": 140, "here": 139},
         ],
