@@ -1,4 +1,4 @@
-"""What a log of questions adds to a retriever: the table "history" of docs/retrievers.md.
+"""Measure how much a log of questions helps a retriever, for the table in docs/retrievers.md.
 
     TARGET_BENCH_DATA=... python -m benchmarks.history
     ... --corpora beaver --retriever sets:encoder=none,share=0
@@ -19,7 +19,7 @@ from typing import Any
 from retrievers.history import History
 from target_bench import Dataset, Query, TableId, load, score_rankings
 from target_bench.metrics import stats
-from target_bench.plugin_tools import part
+from target_bench.plugin_tools import make_part
 
 CORPORA = ("beaver", "spider2-lite", "bird")
 K = 20
@@ -61,7 +61,7 @@ def measure(dataset: Dataset, spec: str) -> list[list[str]]:
     """Return the rows of a corpus: the log, complete recall, difference, p."""
     queries = tuple(query for query in dataset.queries if query.gold)
     dataset = replace(dataset, queries=queries)
-    retriever = part("retriever", spec)
+    retriever = make_part("retriever", spec)
     retriever.embed_corpus(dataset.corpus)
     texts = [query.text for query in queries]
     alone = dict(zip(texts, map(list, retriever.retrieve_batch(texts, 200)), strict=True))
