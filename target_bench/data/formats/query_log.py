@@ -127,6 +127,9 @@ def _is_wordless(record: Any) -> bool:
 
 def _divide(entries: Sequence[Entry], division: Division) -> Iterator[Entry]:
     """Yield all rows, each with its split."""
+    for place, record in entries:
+        if not isinstance(record, dict):
+            raise DataError(f"{place}: {record!r:.80} is no question; write an object with fields")
     if division.order == "time":
         times = [_read_time(record, place) for place, record in entries]
         # Rows of one moment stay together: none of them is before any other.

@@ -174,6 +174,13 @@ def test_a_time_that_is_none(tmp_path: Path) -> None:
         load(f"{folder}:split=time:.8")
 
 
+def test_a_line_of_a_log_that_is_no_object(tmp_path: Path) -> None:
+    lines = '{"query": "who", "sql": "SELECT * FROM orders"}\n3\n'
+    folder = _write_shop(tmp_path / "shop", lines, "queries.jsonl")
+    with pytest.raises(DataError, match=r"queries\.jsonl, line 2: 3 is no question"):
+        load(f"{folder}:split=random:.8")
+
+
 def test_a_log_of_a_database(tmp_path: Path) -> None:
     """Beside a database too; names are those of any dialect."""
     with duckdb.connect(tmp_path / "shop.duckdb") as database:
