@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from target_bench.core.schema import (
-    Generation,
     GenerationRequest,
     Message,
     Query,
@@ -50,9 +49,6 @@ class PromptWriter(Protocol):
 
     def prompted(self, query: Query, tables: Sequence[Table]) -> Prompted:
         """Write the request for a query, with as much of its tables as fits."""
-
-    def repaired(self, prompted: Prompted, generation: Generation) -> Prompted | None:
-        """Write the request for a better answer, if this one cannot be right; else None."""
 
 
 # Estimates of tokens, without any model's tokeniser

@@ -21,7 +21,6 @@ class Estimate:
         input_tokens: about how many tokens they have together, or None where that is not known.
         cost: about what they cost, answers of full length included, or None without prices.
         sent: what ``requests`` counts where ``input_tokens`` is None.
-        repairs: how many of the requests are sent only if an answer is not SQL that can be run.
     """
 
     plugin: str
@@ -29,7 +28,6 @@ class Estimate:
     input_tokens: int | None
     cost: float | None
     sent: str = "texts"
-    repairs: int = 0
 
 
 def estimate_judge(task: Task[Any], label: str, n_answers: int) -> Estimate | None:
@@ -43,7 +41,6 @@ def estimate_generator(
     generator: object,
     label: str,
     requests: Iterable[GenerationRequest],
-    repairs: bool = False,
     share: float = 1.0,
 ) -> Estimate | None:
     """Count the requests whose answers are not recorded yet; None if there are none."""
@@ -55,13 +52,9 @@ def estimate_generator(
     n_requests, tokens = round(n_requests * share), round(tokens * share)
     if n_requests == 0:
         return None
-    n_repairs = n_requests if repairs else 0
-    if repairs:
-        longest_answer = getattr(generator, "max_tokens", None) or 0
-        tokens += tokens + n_repairs * longest_answer
     estimated_cost = getattr(generator, "estimated_cost", None)
-    cost = estimated_cost(n_requests + n_repairs, tokens) if estimated_cost else None
-    return Estimate(label, n_requests + n_repairs, tokens, cost, repairs=n_repairs)
+    cost = estimated_cost(n_requests, tokens) if estimated_cost else None
+    return Estimate(label, n_requests, tokens, cost)
 
 
 Confirm = Callable[[Estimate], bool]

@@ -1,12 +1,21 @@
-"""Asking a generator outside of a run; a failed answer is a value, not an exception."""
+"""Calls of a generator, held to its contract: a failed answer is a value, not an exception."""
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 from target_bench.core import cache_use
-from target_bench.core.contract import Generator, make_failed_generation, plugin_errors
-from target_bench.core.errors import PASSED_ON, TargetBenchError
+from target_bench.core.contract import (
+    Generator,
+    find_fault,
+    iterate_guarded,
+    make_failed_generation,
+    plugin_errors,
+)
+from target_bench.core.credentials import mask_answer, without_secrets
+from target_bench.core.errors import PASSED_ON, PluginError, TargetBenchError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
@@ -29,33 +38,63 @@ def ask_generator(
         TargetBenchError: what the generator raises on purpose, such as for a wrong key.
         PluginError: it breaks its contract as a whole.
     """
-    generations = {
-        r.query_id: Generation(r.query_id, "", error="missing: no answer") for r in requests
-    }
-    with plugin_errors(f"generator {type(generator).__name__}", "generate_many"):
-        if record is None:
-            replies = iter_answers(generator, requests, Observer())
-        else:
-            replies = ask_recorded(
-                generator, requests, record, lambda answer: bool(answer.text.strip()), Observer()
-            )
-        generations |= {answer.query_id: answer for answer in replies}
-    cache_use.record_answers(
-        generator, any(generation.cached for generation in generations.values())
-    )
-    return generations
+    if record is None:
+        replies = iterate_answers(generator, requests)
+    else:
+        replies = ask_recorded(
+            generator, requests, record, lambda answer: bool(answer.text.strip()), Observer()
+        )
+    answers = {answer.query_id: answer for answer in replies}
+    cache_use.record_answers(generator, any(answer.cached for answer in answers.values()))
+    return answers
 
 
-def iter_answers(
-    generator: Any, requests: Iterable[GenerationRequest], observer: Observer
+def iterate_answers(
+    generator: Any,
+    requests: Iterable[GenerationRequest],
+    observer: Observer | None = None,
+    label: str | None = None,
+    advice: str = "",
 ) -> Iterator[Generation]:
-    """Yield the answers as they come, in any order."""
+    """Yield one answer for each request, as they come, in any order.
+
+    Args:
+        generator: is asked, all requests at once if it has a ``generate_many`` of its own.
+        requests: are drawn as they are needed.
+        observer: is passed on to ``generate_many``.
+        label: what errors call the generator; default: its class.
+        advice: ends the message of an error.
+
+    Raises:
+        PluginError: ``generate_many`` raised, or gave what answers no open request.
+    """
     own = getattr(type(generator), "generate_many", Generator.generate_many)
     if own is Generator.generate_many:
+        yield from (_ask_once(generator, request) for request in requests)
+        return
+    waiting: set[str] = set()
+
+    def draw() -> Iterator[GenerationRequest]:
         for request in requests:
-            yield _ask_once(generator, request)
-    else:
-        yield from generator.generate_many(iter(requests), observer)
+            waiting.add(request.query_id)
+            yield request
+
+    drawn, name = draw(), f"generator {label or type(generator).__name__}"
+    with plugin_errors(name, "generate_many", advice):
+        many = generator.generate_many(drawn, observer or Observer())
+    for answer in iterate_guarded(many, name, "generate_many", advice):
+        query_id = answer.query_id if isinstance(answer, Generation) else None
+        if not isinstance(query_id, str) or query_id not in waiting:
+            raise PluginError(
+                f"{name}: generate_many gave {shown(answer)}, which is no Generation for a request "
+                "that is open"
+            )
+        waiting.remove(query_id)
+        yield _check_answer(answer, query_id)
+    for _ in drawn:  # the requests that generate_many did not draw have no answer either
+        pass
+    for query_id in waiting:
+        yield Generation(query_id, "", error="missing: no answer was given")
 
 
 def ask_recorded(
@@ -80,7 +119,7 @@ def ask_recorded(
     if hasattr(generator, "cache") or warning is not None:
         if warning is not None:
             observer.warning(f"{kind} are not recorded: {warning}")
-        yield from iter_answers(generator, requests, observer)
+        yield from iterate_answers(generator, requests, observer)
         return
     keys = {
         r.query_id: request_key(kind, "", {"generator": identity, "prompt": r.messages[-1].content})
@@ -94,7 +133,7 @@ def ask_recorded(
                 missing.append(request)
             else:
                 yield Generation(request.query_id, recorded.text, cached=True)
-        for generation in iter_answers(generator, missing, observer) if missing else ():
+        for generation in iterate_answers(generator, missing, observer) if missing else ():
             if generation.error is None and keep(generation):
                 answer = ModelReply(generation.text, generation.finish_reason)
                 cache.put_reply(keys[generation.query_id], answer)
@@ -102,15 +141,32 @@ def ask_recorded(
 
 
 def _ask_once(generator: Any, request: GenerationRequest) -> Generation:
+    query_id = request.query_id
+    start = time.perf_counter()
     try:
         answer = generator.generate(request)
     except (*PASSED_ON, TargetBenchError):
         raise
     except BaseException as error:
-        return make_failed_generation(request.query_id, error)
+        return _check_answer(make_failed_generation(query_id, error), query_id)
     if isinstance(answer, str):
-        return Generation(request.query_id, answer)
-    if isinstance(answer, Generation) and answer.query_id == request.query_id:
-        return answer
-    problem = f"contract: generate returned {shown(answer)}, not text or a Generation of it"
-    return Generation(request.query_id, "", error=problem)
+        answer = Generation(query_id, answer, seconds=round(time.perf_counter() - start, 6))
+    if not isinstance(answer, Generation):
+        problem = f"contract: generate returned {shown(answer)}, not text or a Generation of it"
+        return Generation(query_id, "", error=problem)
+    if answer.query_id != query_id:
+        problem = f"its query_id is {shown(answer.query_id)}; pass on request.query_id"
+        return Generation(query_id, "", error=f"contract: {problem}")
+    return _check_answer(answer, query_id)
+
+
+def _check_answer(answer: Generation, query_id: str) -> Generation:
+    """Return the answer, or what is wrong with it, without credentials."""
+    problem = find_fault(answer)
+    if problem:
+        return Generation(query_id, "", error=f"contract: no Generation: {problem}")
+    if answer.error is not None:  # words of others: a server may repeat the key it was sent
+        trace = answer.traceback and without_secrets(answer.traceback)
+        answer = replace(answer, error=without_secrets(answer.error), traceback=trace)
+    text = mask_answer(answer.text)
+    return answer if text == answer.text else replace(answer, text=text)

@@ -14,10 +14,8 @@ from unittest import SkipTest
 
 from target_bench.core import contract, index_store
 from target_bench.core.errors import ConfigError, PluginError, TargetBenchError
-from target_bench.core.observer import Observer
-from target_bench.core.prompt_writer import Prompted
 from target_bench.core.schema import Generation, GenerationRequest, Query, Retrieval
-from target_bench.harness.answer import ask_generator
+from target_bench.models.generator_calls import iterate_answers
 from target_bench.testing import samples
 from target_bench.testing.checks import CheckError, Contract, expect, expect_identity
 from target_bench.testing.samples import QUERIES, TEXTS, Sample
@@ -249,10 +247,9 @@ def _ask_generator(
 ) -> list[Generation]:
     """Return answers, in the order of requests, as the harness reads them; faults are errors."""
     interface = generator if together else SimpleNamespace(generate=generator.generate)
-    prompts = (Prompted(request, (), False) for request in requests)
     try:
-        pairs = ask_generator(interface, type(generator).__name__, prompts, Observer())
-        answers = {prompted.request.query_id: answer.generation for prompted, answer in pairs}
+        made = iterate_answers(interface, requests, label=type(generator).__name__)
+        answers = {answer.query_id: answer for answer in made}
     except TargetBenchError as fault:
         raise CheckError(f"one of {len(requests)} requests ended the run: {fault}") from fault
     for answer in answers.values():

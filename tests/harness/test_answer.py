@@ -12,7 +12,7 @@ from target_bench.core.contract import Generator
 from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.schema import Corpus, Generation, GenerationRequest, TableId
 from target_bench.harness.consent import Estimate
-from tests.builders import Recorder, messages_of, same_scores
+from tests.builders import messages_of, same_scores
 from tests.harness.answering import (
     FAULTY,
     NUMBER,
@@ -26,7 +26,6 @@ from tests.harness.answering import (
     lines,
     raising,
 )
-from tests.target import TARGET
 
 QUESTION = QUESTIONS[NUMBER]
 
@@ -221,32 +220,6 @@ def test_paid_requests_are_agreed_to_first(tmp_path: Path) -> None:
     assert (result.answer_counts.cost, result.answer_counts.input_tokens) == (36.0, 14400)
     answered(tmp_path, priced, confirm=confirm)
     assert len(estimates) == 2, "nothing is left to be sent"
-
-
-class Mended(Priced):
-    """Writes SQL that runs when it is asked again; some first answers were paid for before."""
-
-    converses = True
-
-    def generate(self, request: GenerationRequest) -> Generation:
-        self.asked += 1
-        if len(request.messages) > 2:
-            return Generation(request.query_id, "SELECT 1")
-        return Generation(request.query_id, "SELECT a FROM nowhere", cached=self.asked <= 3)
-
-
-def test_second_requests_are_announced_where_the_first_was_recorded(tmp_path: Path) -> None:
-    estimates: list[Estimate] = []
-
-    def confirm(estimate: Estimate) -> bool:
-        estimates.append(estimate)
-        return True
-
-    mended = Mended()
-    target = TARGET(("text_to_sql", "mini"), out=tmp_path, observer=Recorder())
-    target.run("oracle", generator=mended, limit=10, confirm=confirm)
-    assert mended.asked == 20
-    assert [(e.requests, e.repairs) for e in estimates] == [(20, 10), (3, 0)]
 
 
 # generators that answer many requests their own way: in any order, too often, not at all

@@ -34,7 +34,6 @@ from target_bench.harness.score import scorable
 from target_bench.harness.sweeps.cell import SweepCell, keep_split
 from target_bench.harness.systems import System, make_generator, make_retriever
 from target_bench.harness.yaml_file import YamlFile
-from target_bench.models.prompts.prompting import may_repair
 from target_bench.runs.manifest import run_key
 from target_bench.runs.record_log import ANSWERS, JUDGEMENTS, RANKINGS
 from target_bench.runs.result import read_run
@@ -245,5 +244,4 @@ def _estimate_generator(
         prompter.prompted(query, prompter.tables(corpus, choose_tables(query)[:depth])).request
         for query in queries
     )
-    repairs = may_repair(prompter, generator.plugin)
-    return estimate_generator(generator.plugin, generator.label, requests, repairs, share)
+    return estimate_generator(generator.plugin, generator.label, requests, share)

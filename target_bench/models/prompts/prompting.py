@@ -21,7 +21,6 @@ from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import (
     AnswerKind,
     Corpus,
-    Generation,
     GenerationRequest,
     Message,
     Query,
@@ -195,14 +194,6 @@ class Prompter:
         """Return the tables of a prompt: those of a ranking, in its order."""
         return [corpus[table_id] for table_id in ranking]
 
-    def repaired(
-        self,
-        prompted: Prompted,  # noqa: ARG002 (for prompts whose answers can be checked)
-        generation: Generation,  # noqa: ARG002 (the contract's argument)
-    ) -> Prompted | None:
-        """Return a request for a better answer where this one must be wrong, else None."""
-        return None
-
     def prompted(self, query: Query, tables: Sequence[Table]) -> Prompted:
         """Return the request for a query, with as much of its tables as fits."""
         text, rows = self.fit(tables)
@@ -314,12 +305,6 @@ class TablePrompter(Prompter):
         prompted = super().prompted(replace(query, text="\n\n".join(parts)), tables)
         request = replace(prompted.request, query=query.text)
         return replace(prompted, request=request)
-
-
-def may_repair(writer: PromptWriter, generator: object) -> bool:
-    """Return whether a generator may be asked a second time, with the first error."""
-    repairs = getattr(type(writer), "repaired", None) is not Prompter.repaired
-    return repairs and bool(getattr(generator, "converses", False))
 
 
 def make_prompt_writer(

@@ -1,21 +1,17 @@
-"""Prompts about databases: a schema with a few rows, and a second chance for SQL that is none."""
+"""Prompts about databases: a schema with a few rows of each table."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 from target_bench.core.prompt_writer import Prompted
 from target_bench.core.run_config import SchemaScope
-from target_bench.core.schema import Corpus, Generation, Message, Query, Table, TableId
+from target_bench.core.schema import Corpus, Query, Table, TableId
 from target_bench.data.table_text import cell_text
 from target_bench.models.prompts.prompting import Prompter
 from target_bench.sql.databases import EngineName, database, quote
 from target_bench.sql.duckdb_copy import duckdb_copy
-
-if TYPE_CHECKING:
-    from target_bench.sql.workers import Pool
 
 SAMPLE_ROWS = 3
 _LONGEST_CELL = 80  # characters of a sample
@@ -42,10 +38,11 @@ class SchemaPrompter(Prompter):
 
     Attributes:
         scope: which tables a prompt shows.
-        databases: database id -> file, by which an answer is checked before it is accepted.
-        dialect: what SQL is asked for; ``duckdb`` shows the types of the databases' copies in
-            DuckDB, and accepts every statement.
+        databases: database id -> file, for the types of its copy in DuckDB.
+        dialect: what SQL is asked for; ``duckdb`` shows the types of the databases' copies.
     """
+
+    VERSION: ClassVar[str] = "2"
 
     scope: SchemaScope = "database"
     databases: Mapping[str, Path] = field(default_factory=dict)
@@ -74,44 +71,6 @@ class SchemaPrompter(Prompter):
         request = replace(prompted.request, query=query.text, tables=tuple(tables))
         return replace(prompted, request=request)
 
-    def repaired(self, prompted: Prompted, generation: Generation) -> Prompted | None:
-        """Return a request with the answer and SQLite's error, if the answer is not valid SQL."""
-        if generation.error is not None or not prompted.request.tables:
-            return None
-        problem = self._find_problem(prompted.request.tables[0].id.database_id, generation.text)
-        if problem is None:
-            return None
-        request = prompted.request
-        messages = (
-            *request.messages,
-            Message("assistant", generation.text),
-            Message("user", f"That cannot be run: {problem}. Reply with SQL that can."),
-        )
-        return replace(prompted, request=replace(request, messages=messages))
-
-    def _find_problem(self, database_id: str, text: str) -> str | None:
-        from target_bench.sql.normalisation import LONGEST
-        from target_bench.sql.workers import StoppedError
-
-        try:
-            sql, _, named = _get_reader().ask("read", text, what="reading the answer")
-        except StoppedError as stopped:
-            return str(stopped)
-        if sql is None:
-            return "there is no SQL in the answer"
-        if len(sql) > LONGEST:
-            return f"it has {len(sql):,} characters, and {LONGEST:,} may be"
-        file = self.databases.get(named or database_id)
-        if file is None:
-            return None if named is None else "there is no database of that name"
-        if self.dialect == "duckdb":
-            return None
-        try:
-            problem: str | None = _get_reader().ask("compile", sql, str(file), what="compiling it")
-        except StoppedError as stopped:
-            return str(stopped)
-        return problem
-
     def _write_table(self, number: int, table: Table, n_rows: int) -> str:
         if self.dialect == "duckdb":
             table = self._convert_types(table)
@@ -133,14 +92,6 @@ class SchemaPrompter(Prompter):
             return table
         context = {name: value for name, value in table.context.items() if name != "schema"}
         return replace(table, context=context | {"column_types": types})
-
-
-@cache
-def _get_reader() -> "Pool":
-    """Return the processes that read answers: a model's text may hang its reader."""
-    from target_bench.sql.workers import Pool
-
-    return Pool(1)
 
 
 def _write_row(row: Sequence[Any]) -> str:
