@@ -1,11 +1,12 @@
 """Going on with a stored run: its data again, and its scores by the metrics as they are now."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from target_bench.core.built_in import RANKING_TASK
-from target_bench.core.errors import ConfigError, DataError, StoreError
+from target_bench.core.errors import ConfigError, DataError, StoreError, TargetBenchError
 from target_bench.core.metric_function import MetricLike, check_metrics, resolve_metric
 from target_bench.core.observer import Observer
 from target_bench.core.registry import find_task, make_task, spell_task
@@ -18,6 +19,7 @@ from target_bench.data.selection import limit_queries, select_task
 from target_bench.harness.consent import Confirm
 from target_bench.harness.run_system import (
     choose_ranking_task,
+    make_prompter,
     make_recipe,
     rank_queries,
     run_system,
@@ -228,11 +230,22 @@ def make_recipe_again(
     dataset = limit_queries(dataset, command.limit)
     if task.answer != "ranking":
         dataset = select_task(dataset, task)
-    retriever, generator = command.retriever, command.generator
-    system = retriever and make_retriever(retriever, observer, command.retriever_name)
-    if generator is not None and command.generator_name:
-        generator = f"{command.generator_name}={generator}"
-    made = None if generator is None else make_generator(generator, task, config, observer)
-    if made is None and system:
-        task = choose_ranking_task(task, system)
-    return make_recipe(config, task, dataset, system or None, made)
+    retriever: System | None = None
+    generator: System | None = None
+    try:
+        if command.retriever is not None:
+            retriever = make_retriever(command.retriever, observer, command.retriever_name)
+        if command.generator is not None:
+            generator = make_generator(command.generator, task, config, observer)
+            generator = replace(generator, name=command.generator_name)
+    except TargetBenchError as error:
+        raise ConfigError(
+            f"{run.folder}: what it is of cannot be made again ({error}). Compare it with a second "
+            "run: target-bench runs why RUN RUN"
+        ) from error
+    if generator is not None:
+        prompter = make_prompter(config, task, dataset, generator)
+        return make_recipe(config, task, dataset, retriever, generator, prompter)
+    if retriever is not None:
+        task = choose_ranking_task(task, retriever)
+    return make_recipe(config, task, dataset, retriever)

@@ -136,7 +136,7 @@ def answer_queries(
         counts, retrieval_run = ranked.counts, ranked.folder.name
     else:
         rankings = {q.id: Retrieval(q.id, given_tables(task, q)) for q in dataset.queries}
-    recipe = make_recipe(config, task, dataset, retriever, generator, retrieval_run)
+    recipe = make_recipe(config, task, dataset, retriever, generator, prompter, retrieval_run)
     command = recipe.command
     label = (task.name, dataset.info.name, dataset.split, command.retriever, generator.label)
     depth = count_prompt_tables(config, task, dataset, retriever)
@@ -271,14 +271,17 @@ def make_recipe(
     dataset: Dataset,
     retriever: System | None,
     generator: System | None = None,
+    prompter: PromptWriter | None = None,
     retrieval_run: str | None = None,
 ) -> Recipe:
-    """Return all that decides what a run makes, with the user's own source files."""
-    if generator is None:
+    """Return all that decides what a run makes, with the user's own source files.
+
+    A run of answers has a generator and a prompter, one of rankings has neither.
+    """
+    if generator is None or prompter is None:
         assert retriever is not None
         identity = identify_rankings(config, task, dataset, retriever)
     else:
-        prompter = make_prompter(config, task, dataset, generator)
         identity = identify_answers(config, task, dataset, retriever, generator, prompter)
     metrics = map(resolve_metric, _select_metrics(config, task))
     systems = [system.plugin for system in (retriever, generator) if system]

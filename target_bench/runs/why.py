@@ -170,9 +170,13 @@ def _data_changes(before: Recipe, after: Recipe) -> Iterator[Change]:
     if tables and "distractors" not in was_named:
         yield from _count_change(before.n_tables, after.n_tables, "table")
         yield from _file_changes(before, after) or [Change("the tables changed")]
-    elif queries and not was_named:
+    if queries and not was_named & {"limit", "about"}:
         yield from _count_change(before.n_queries, after.n_queries, "question")
         yield from _file_changes(before, after) or [Change("the questions or their gold changed")]
+    corpora = before.command.corpus, after.command.corpus
+    if (tables or queries) and corpora[0] != corpora[1]:
+        detail = " → ".join(_value_text(corpus) for corpus in corpora)
+        yield Change("the corpus is asked for in another way", detail)
 
 
 def _count_change(before: int | None, after: int | None, noun: str) -> Iterator[Change]:

@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 import pytest
 
+from target_bench import load
 from target_bench.retrievers.bm25 import BM25
+from tests.builders import json_lines
 from tests.cli.inside import Inside
 from tests.cli.test_runs import CARD
 from tests.data.written import asked, write_own
@@ -48,6 +50,12 @@ def _add_table(_: pytest.MonkeyPatch) -> None:
     Path("shop/tables/t9.csv").write_text("a,b\nnine,9\n", encoding="utf-8")
 
 
+def _add_table_and_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    _add_table(monkeypatch)
+    with Path("shop/queries.jsonl").open("a", encoding="utf-8") as file:
+        file.write(json_lines([asked("t1", query_id="q2")]))
+
+
 def _change_database(_: pytest.MonkeyPatch) -> None:
     with sqlite3.connect("base/shop.sqlite") as connection:
         connection.execute("INSERT INTO t VALUES (3, 'three')")
@@ -84,6 +92,9 @@ CASES = {
     "setting": Case(OWN, more=":k1=1.2", why="k1 of the retriever changed: 0.9 → 1.2"),
     "data file": Case(
         "./shop --retriever bm25", _add_table, why="1 table was added: 2 → 3",
+    ),
+    "tables and questions": Case(
+        "./shop --retriever bm25", _add_table_and_question, why="1 question was added",
     ),
     "metric": Case(
         "mini --limit 3 --retriever bm25 --metric metrics.py:own",
@@ -183,3 +194,15 @@ def test_copies_hold_no_credential_and_leave_the_machine_in_nothing(inside: Insi
     assert not (bare / "source").exists()
     Path("helper.py").write_text(f"# other\n{HELPER}", encoding="utf-8")
     assert "the code of helper.py changed\n" in inside("runs", "why", bare).out
+
+
+def test_a_scored_file_has_no_command_that_makes_it_again(inside: Inside) -> None:
+    mini = load("mini")
+    ranking = f"{mini.queries[0].id} Q0 {mini.corpus.ids[0]} 1 1 other\n"
+    Path("other.trec").write_text(ranking, encoding="utf-8")
+    assert inside("score", "mini", "--run", "other.trec").code == 0
+    (run,) = _runs()
+    done = inside("runs", "why", run)
+    assert done.code == 2
+    assert "cannot be made again" in done.err
+    assert "target-bench runs why RUN RUN" in " ".join(done.err.split())
