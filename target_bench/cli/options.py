@@ -17,12 +17,12 @@ def _set_offline(value: bool) -> None:
 
 
 def option(help: str, *names: str, **settings: Any) -> Any:
-    """Return an option; its help says what its default means."""
+    """Declare an option whose help names its default."""
     return typer.Option(*names, help=help, show_default=False, **settings)
 
 
 def argument(help: str | None = None, **settings: Any) -> Any:
-    """Return an argument."""
+    """Declare an argument."""
     return typer.Argument(help=help, show_default=False, **settings)
 
 

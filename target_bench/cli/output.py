@@ -132,7 +132,7 @@ def print_as(
     records: Sequence[Mapping[str, Any]],
     tables: Iterable[TextTable],
 ) -> None:
-    """Print what a command found, in the form that ``--format`` names."""
+    """Print the results of a command as text, Markdown, CSV or JSON."""
     if form == "json":
         print_json(document)
     elif form == "csv":
@@ -226,9 +226,6 @@ def describe_cost(estimate: "Estimate") -> str:
         return f"{most} may be sent to a service that is paid for"
     unknown = "unknown (no prices or no max_tokens given)"
     cost = unknown if estimate.cost is None else f"about {estimate.cost:.4f}"
-    first = estimate.requests - estimate.repairs
-    sent = f"{estimate.requests:,} requests"
-    if estimate.repairs:
-        again = "one more for each answer that is not SQL that can be run"
-        sent = f"up to {sent} ({first:,}, and {again})"
-    return f"{sent} with about {estimate.input_tokens:,} tokens; cost {cost}"
+    return (
+        f"{estimate.requests:,} requests with about {estimate.input_tokens:,} tokens; cost {cost}"
+    )

@@ -239,7 +239,7 @@ def why(
     data_dir: options.DataDir = None,
     offline: options.Offline = False,
 ) -> None:
-    """Print in what two runs, or a run and its command now, differ."""
+    """Print the differences between two runs, or between a run and its command now."""
     from target_bench.harness.resume import make_recipe_again
     from target_bench.runs.find import find
     from target_bench.runs.result import read_run

@@ -14,7 +14,7 @@ NOTE = "are shards or versions of"
 
 
 def fold_name(table: TableId) -> TableId:
-    """Return an id without what tells shards and versions of one table apart."""
+    """Remove dates, numbers and versions from an id: all shards of a table get one id."""
     return TableId(table.database_id, _VERSION.sub("", _SHARD.sub("#", table.table_id.lower())))
 
 

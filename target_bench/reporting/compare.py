@@ -9,7 +9,12 @@ from target_bench.metrics.scores import canonical_name, definition, leading, mai
 from target_bench.reporting.rows import Comparison, Row, Values, correct, make_rows
 from target_bench.reporting.value_files import compare_values, find_value_files, read_columns
 from target_bench.runs import slicing
-from target_bench.runs.differences import check_same_data, check_same_slices, labels, method_of
+from target_bench.runs.differences import (
+    check_same_data,
+    check_same_slices,
+    describe_method,
+    labels,
+)
 from target_bench.runs.find import find, find_by_label, is_store
 from target_bench.runs.manifest import read_manifest
 from target_bench.runs.newest import (
@@ -289,9 +294,9 @@ def _name_systems(groups: Mapping[str, Sequence[Result]]) -> dict[Path, str]:
         return dict(zip([run.folder for run in runs], labels(runs), strict=True))
     first: dict[tuple[str, ...], Result] = {}
     for run in runs:
-        first.setdefault(method_of(run), run)
+        first.setdefault(describe_method(run), run)
     names = dict(zip(first, labels(list(first.values())), strict=True))
-    return {run.folder: names[method_of(run)] for run in runs}
+    return {run.folder: names[describe_method(run)] for run in runs}
 
 
 def _map_systems(

@@ -79,7 +79,7 @@ def settings(run: "Result") -> dict[str, str]:
     return values
 
 
-def method_of(run: "Result") -> tuple[str, ...]:
+def describe_method(run: "Result") -> tuple[str, ...]:
     """Return the settings that identify a method on any corpus.
 
     A plug-in with a name is identified by it, so that one method may have other settings on each
@@ -95,7 +95,7 @@ def method_of(run: "Result") -> tuple[str, ...]:
     )
 
 
-def system_of(run: "Result") -> tuple[str, ...]:
+def describe_system(run: "Result") -> tuple[str, ...]:
     """Return what makes a system: all that tells runs apart but code and versions."""
     values = settings(run) | {
         path: str(value) for path, value in flatten(run.identity.content) if "config." in path

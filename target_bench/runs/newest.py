@@ -12,7 +12,12 @@ from typing import Any
 
 from target_bench.core.errors import StoreError
 from target_bench.core.text_tables import counted
-from target_bench.runs.differences import data_options, method_of, option_text, system_of
+from target_bench.runs.differences import (
+    data_options,
+    describe_method,
+    describe_system,
+    option_text,
+)
 from target_bench.runs.find import run_folders
 from target_bench.runs.result import Result
 
@@ -75,12 +80,12 @@ def newest_runs_of_corpora(root: Path) -> tuple[list[Path], str | None]:
     scored.sort(key=_read_start)
     chosen = {folder.resolve() for folder in folders}
     newest = [run for run in scored if run.folder.resolve() in chosen][-1]
-    baseline = method_of(Result(folders[0]))
+    baseline = describe_method(Result(folders[0]))
     last_of_corpus = {run.corpus: run for run in scored if _options(run) == _options(newest)}
     for corpus, last in last_of_corpus.items():
         if corpus != newest.corpus:
             beside, _ = _find_beside(last, scored, COMPARED)
-            if any(method_of(run) == baseline for run in beside):
+            if any(describe_method(run) == baseline for run in beside):
                 folders += [run.folder for run in beside]
     added = {folder.resolve() for folder in folders} - chosen
     if added:
@@ -120,7 +125,7 @@ def _find_beside(
         other = next((name for name, read in shared.items() if read(run) != read(newest)), None)
         if other is None:
             data = (run.task, run.identity.corpus_fingerprint, run.identity.queries_fingerprint)
-            system = (*system_of(run), *data)
+            system = (*describe_system(run), *data)
             if systems.pop(system, None):
                 left_out["older, of the same system"] += 1
             systems[system] = run
