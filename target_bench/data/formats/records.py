@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core import registry
+from target_bench.core.built_in import SQL_TASK
 from target_bench.core.errors import DataError
 from target_bench.core.grid import CellGrid
 from target_bench.core.release import Release, field
@@ -69,8 +70,7 @@ def describe_own_data(
 
 def list_served_tasks(with_databases: bool) -> tuple[str, ...]:
     """List the known tasks that data of one's own can serve; those on SQL need databases."""
-    classes = [registry.resolve("task", name) for name in registry.names("task")]
-    return tuple(cls.name for cls in classes if with_databases or cls.answer != "sql")
+    return tuple(n for n in registry.names("task") if with_databases or n != SQL_TASK)
 
 
 def normalize_split(name: str) -> str:
