@@ -47,9 +47,10 @@ from target_bench import corpora
 from target_bench.core.index_store import load_index, save_index
 from target_bench.core.ranking import count_processors, top_k_positive
 from target_bench.core.schema import Corpus, Table, TableId
+from target_bench.data.cache import TABLES
 from target_bench.data.folders import folder_of
 from target_bench.data.load import loader
-from target_bench.data.reading import read_tables
+from target_bench.data.reading import read_part
 from target_bench.data.table_text import Analyzer, Serializer, deduplicate
 from target_bench.data.tables import MemoryCorpus
 from target_bench.retrievers.bm25 import BM25
@@ -167,7 +168,7 @@ class Grown(MemoryCorpus):
 
 def _tables(name: str, split: str) -> Corpus:
     plugin = loader(name)
-    tables: Corpus = read_tables(plugin, folder_of(plugin, None), split).value
+    tables: Corpus = read_part(plugin, folder_of(plugin, None), split, TABLES).value
     return tables
 
 

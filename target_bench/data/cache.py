@@ -57,7 +57,6 @@ _READERS = (  # decide what is read from the sources of a corpus
     "core/unicode_text.py",
     "sql/hardness.py",
 )
-
 _TEMPORARY = ".new-"
 _ABANDONED = 24 * 3600  # seconds
 _BATCH_BYTES = 4 << 20
@@ -65,8 +64,8 @@ _BATCH_ROWS = 1024
 _RECORD = "target_bench"
 
 
-class Cached(NamedTuple):
-    """A corpus or queries that were read, now or earlier, with notes on them for the user."""
+class Part(NamedTuple):
+    """Tables or queries that were read, now or earlier, with notes on them for the user."""
 
     value: Any
     files: dict[str, str]  # path in the data folder -> SHA-256
@@ -83,33 +82,30 @@ class Kind(NamedTuple):
     collect: Callable[[Iterable[Any]], Any]  # without a cache
 
 
-class Reading(NamedTuple):
-    """Sources that are about to be read: a folder, its tables or queries, notes after them."""
-
-    release: Release
-    items: Iterable[Any]
-    notes: Callable[[], list[str]]
+Reading = tuple[Release, Iterable[Any], list[str]]
+"""What is read, its tables or queries, and notes, which are there after the last one."""
 
 
 def read_cached(
-    loader: CorpusLoader, folder: Path, split: str, kind: Kind, read: Callable[[], Reading]
-) -> Cached:
+    loader: CorpusLoader, folder: Path, split: str, kind: Kind, start: Callable[[], Reading]
+) -> Part:
     """Return what is cached of unchanged sources, read into the cache first if need be.
 
     Where the cache cannot be written, or the loader wants none, they are read into memory.
     """
     prefix = _entry_prefix(loader, split, kind) if loader.cached else None
-    home = cache_root() / "corpora"
     if prefix is not None:
+        home = cache_root() / "corpora"
         with suppress(OSError):
-            hit = _find_entry(home, prefix, folder, kind)
-            return hit or _write_entry(home, prefix, folder, kind, read())
-    reading = read()
-    value = kind.collect(reading.items)
-    return Cached(value, dict(reading.release.hashes), tuple(reading.notes()))
+            return _find_entry(home, prefix, folder, kind) or _write_entry(
+                home, prefix, kind, *start()
+            )
+    release, items, notes = start()
+    value = kind.collect(items)
+    return Part(value, dict(release.hashes), (*notes, *release.notes))
 
 
-def _find_entry(home: Path, prefix: str, folder: Path, kind: Kind) -> Cached | None:
+def _find_entry(home: Path, prefix: str, folder: Path, kind: Kind) -> Part | None:
     """Return the entry of these sources; remove damaged ones, and those of changed sources."""
     for path in sorted(home.glob(f"{prefix}-*.arrow")):
         # another process may remove it, or it is no entry
@@ -122,37 +118,39 @@ def _find_entry(home: Path, prefix: str, folder: Path, kind: Kind) -> Cached | N
             record = parse_json((metadata or {})[_RECORD.encode()])
             seen = Seen.from_json(record["seen"])
             if seen.still_true(folder):
-                return Cached(kind.open(path), seen.files, tuple(record["notes"]))
+                return Part(kind.open(path), seen.files, tuple(record["notes"]))
             # the entry of another folder may be what that folder still holds
             if record["folder"] == str(folder.resolve()):
                 path.unlink()
     return None
 
 
-def _write_entry(home: Path, prefix: str, folder: Path, kind: Kind, reading: Reading) -> Cached:
+def _write_entry(
+    home: Path, prefix: str, kind: Kind, release: Release, items: Iterable[Any], notes: list[str]
+) -> Part:
     """Read sources into an entry, a batch at a time."""
     home.mkdir(parents=True, exist_ok=True)
     for path in home.glob(f"{_TEMPORARY}*"):  # of a process that was killed
         with suppress(OSError):
             if time.time() - path.stat().st_mtime > _ABANDONED:
                 path.unlink()
-    seen = reading.release.seen
 
     def record() -> dict[str, Any]:
-        whole = str(folder.resolve())
-        return {"folder": whole, "seen": seen.to_json(), "notes": reading.notes()}
+        folder = str(release.folder.resolve())
+        notes.extend(release.notes)
+        return {"folder": folder, "seen": release.seen.to_json(), "notes": notes}
 
     descriptor, temporary = tempfile.mkstemp(prefix=_TEMPORARY, suffix=".arrow", dir=home)
     os.close(descriptor)
     path = Path(temporary)
     try:
-        notes = write_arrow(path, kind, reading.items, record)["notes"]
-        if seen.files:  # a loader that reads nothing from the folder may read anything
+        write_arrow(path, kind, items, record)
+        if release.hashes:  # a loader that reads nothing from the folder may read anything
             path = path.replace(home / f"{prefix}-{sha256_of(path)[:16]}.arrow")
         value = kind.open(path)  # an open file outlives its name
     finally:
         Path(temporary).unlink(missing_ok=True)
-    return Cached(value, dict(seen.files), tuple(notes))
+    return Part(value, dict(release.hashes), tuple(notes))
 
 
 def _entry_prefix(loader: CorpusLoader, split: str, kind: Kind) -> str | None:
@@ -196,32 +194,28 @@ def _setting_as_json(value: object) -> Any:
 
 def write_arrow(
     path: Path, kind: Kind, items: Iterable[Any], record: Callable[[], dict[str, Any]]
-) -> dict[str, Any]:
+) -> None:
     """Write tables or queries into an Arrow file, a batch at a time, and the record at its end."""
     import pyarrow
 
     schema = _schema(kind)
+
+    def batch(rows: Sequence[Sequence[bytes]]) -> "pyarrow.RecordBatch":
+        columns = zip(*rows, strict=True) if rows else [()] * len(schema)
+        arrays = list(map(pyarrow.array, columns, schema.types))
+        return pyarrow.record_batch(arrays, schema=schema)
+
     with pyarrow.OSFile(str(path), "wb") as sink, pyarrow.ipc.new_file(sink, schema) as writer:
-        for rows in _group_rows(map(kind.encode, items)):
-            columns = map(pyarrow.array, zip(*rows, strict=True), schema.types)
-            writer.write_batch(pyarrow.record_batch(list(columns), schema=schema))
-        written = record()
-        empty = pyarrow.record_batch([pyarrow.array([], t) for t in schema.types], schema=schema)
-        writer.write_batch(empty, custom_metadata={_RECORD: json.dumps(written)})
-    return written
-
-
-def _group_rows(rows: Iterable[Sequence[bytes]]) -> Iterator[list[Sequence[bytes]]]:
-    batch: list[Sequence[bytes]] = []
-    size = 0
-    for row in rows:
-        batch.append(row)
-        size += sum(map(len, row))
-        if size >= _BATCH_BYTES or len(batch) >= _BATCH_ROWS:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
+        rows, size = [], 0
+        for row in map(kind.encode, items):
+            rows.append(row)
+            size += sum(map(len, row))
+            if size >= _BATCH_BYTES or len(rows) >= _BATCH_ROWS:
+                writer.write_batch(batch(rows))
+                rows, size = [], 0
+        if rows:
+            writer.write_batch(batch(rows))
+        writer.write_batch(batch([]), custom_metadata={_RECORD: json.dumps(record())})
 
 
 def _schema(kind: Kind) -> "pyarrow.Schema":

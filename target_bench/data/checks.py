@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -26,21 +25,40 @@ _RAGGED = (
 )
 
 
-def check_tables(tables: Iterable[Table]) -> Iterator[Table]:
+def check_tables(tables: Iterable[Table], release: Release | None = None) -> Iterator[Table]:
     """Yield the same tables, with texts in NFC, each checked as it passes.
+
+    Args:
+        tables: the tables.
+        release: where they are read from: rows that are not as long as their header are filled, and
+            remarked on; a table of a database has its name as title. None: such rows are refused.
 
     Raises:
         DataError: an id occurs twice, or header, rows or cells are not what they should be.
     """
     seen: set[TableId] = set()
     for table in tables:
-        _check_table_id(table)
+        if not isinstance(table, Table):
+            raise TypeError(f"expected Table, found {type(table).__name__}")
+        if not isinstance(table.id, TableId) or not _is_id(table.id):
+            raise DataError(
+                f"a table's id should be a TableId of two texts, but is {table.id!r:.80}; write "
+                'Table(TableId("0", "t1"), ...) where there are no databases'
+            )
         grid = table.grid
+        header, rows, context = table.header, table.rows, table.context
+        if release is not None:
+            if not isinstance(rows, LazyRows):
+                header, rows = fill_rows(release, header, rows, f"table {table.id}, row")
+            # SQL calls a table by its id. Any other id may be a number, a hash or a path in an
+            # archive: no retriever reads it, so that rankings do not depend on it.
+            if table.id.database_id != NO_DATABASE and not has_title(table):
+                context = {**context, "title": table.id.table_id}
         composed = Table(
             TableId(*compose(tuple(table.id))),
-            compose(table.header),
-            compose(table.rows),
-            compose(table.context),
+            compose(header),
+            compose(rows),
+            compose(context),
             CellGrid.from_json(compose(grid.to_json())) if isinstance(grid, CellGrid) else grid,
         )
         if composed.id in seen:
@@ -53,16 +71,6 @@ def check_tables(tables: Iterable[Table]) -> Iterator[Table]:
         if fault:
             raise DataError(f"table {composed.id}{fault}")
         yield composed
-
-
-def _check_table_id(table: Table) -> None:
-    if not isinstance(table, Table):
-        raise TypeError(f"expected Table, found {type(table).__name__}")
-    if not isinstance(table.id, TableId) or not _is_id(table.id):
-        raise DataError(
-            f"a table's id should be a TableId of two texts, but is {table.id!r:.80}; write "
-            'Table(TableId("0", "t1"), ...) where there are no databases'
-        )
 
 
 def _is_id(value: Any) -> bool:
@@ -98,30 +106,17 @@ def _find_fault(table: Table) -> str:
     return ""
 
 
-def complete_table(release: Release, table: Table) -> Table:
-    """Return the table with rows as long as its header; in a database, its name is its title."""
-    _check_table_id(table)
-    if not isinstance(table.rows, LazyRows):
-        header, rows = fill_rows(
-            release, table.header, table.rows, lambda number: f"table {table.id}, row {number + 1}"
-        )
-        if rows is not table.rows:
-            table = replace(table, header=header, rows=rows)
-    # SQL calls a table by its id. Any other id may be a number, a hash or a path in an archive: no
-    # retriever reads it, so that rankings do not depend on it.
-    if table.id.database_id != NO_DATABASE and not has_title(table):
-        table = replace(table, context={**table.context, "title": table.id.table_id})
-    return table
-
-
 def fill_rows(
     release: Release,
     header: Sequence[str],
     rows: Sequence[Sequence[Cell]],
-    place: Callable[[int], str],
+    place: str | Callable[[int], str],
     advice: str = "",
 ) -> Grid:
-    """Return header and rows, all of one length; every cell keeps its row and its column."""
+    """Return header and rows, all of one length; every cell keeps its row and its column.
+
+    ``place`` is what goes before the number of a row, or makes that of its number, from 0.
+    """
     width = len(header)
     # the check of tables refuses these
     if not width or not all(isinstance(row, list | tuple) for row in rows):
@@ -130,9 +125,8 @@ def fill_rows(
     if not ragged:
         return header, rows
     for number in ragged:
-        release.remark(
-            _RAGGED, f"{place(number)}: {len(rows[number])} cells under {width} columns{advice}"
-        )
+        where = f"{place} {number + 1}" if isinstance(place, str) else place(number)
+        release.remark(_RAGGED, f"{where}: {len(rows[number])} cells under {width} columns{advice}")
     widest = max(width, *(len(rows[number]) for number in ragged))
     is_text = all(isinstance(cell, str) for row in rows for cell in row)
     empty: Cell = "" if is_text else None

@@ -11,29 +11,25 @@ stays a part of every larger one.
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal, get_args
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.schema import (
-    NO_DATABASE,
-    Corpus,
-    NearCopy,
-    TableId,
-)
+from target_bench.core.schema import NO_DATABASE, Corpus, Dataset, Distractors, NearCopy, TableId
 from target_bench.core.settings import parse_settings, written_settings
+from target_bench.data.cache import Part
 from target_bench.data.near_copies import GoldTables
 from target_bench.data.tables import CorpusView, Digest, digest_corpus
 
 NearCopies = Literal["out", "kept"]
 """What becomes of near-copies of gold tables: left out, or kept and counted."""
 
-_BEFORE_SETTINGS = re.compile(r":(?=\s*[^\W\d]\w*\s*=)")
-
 SETTINGS = ("split", "n", "seed", "near_copies")
 """What distractors of any corpus take."""
 
+_BEFORE_SETTINGS = re.compile(r":(?=\s*[^\W\d]\w*\s*=)")
 _SECOND_PART = re.compile(rf":(?=({'|'.join(SETTINGS)})=)")
 
 
@@ -87,89 +83,121 @@ def split_spec(spec: str) -> tuple[str, str]:
     return name, "".join(settings)
 
 
-class MixedCorpus(CorpusView):
-    """A corpus with tables of another one among its own.
+def mix_in(
+    dataset: Dataset,
+    source: Part,
+    databases: Mapping[str, Path],
+    spec: DistractorSpec,
+    same: bool,
+    has_questions: bool,
+) -> Dataset:
+    """Add distractors to the tables of a dataset; queries and gold tables stay as they are.
 
     Args:
-        base: the corpus.
-        source: where distractors are drawn from.
-        same: whether an id means the same table in both; else a table of the source that has the
-            id of another table gets a database id of its own.
-        spec: how many to draw, the seed, and what becomes of near-copies.
-        gold: the tables of the base that near-copies are looked for.
+        dataset: the dataset.
+        source: the tables that are drawn from.
+        databases: the database files of the source.
+        spec: how they are asked for.
+        same: whether an id means the same table in both.
+        has_questions: whether the source is of a corpus with questions.
+    """
+    default: NearCopies | None = None if has_questions else "out"
+    setting = None if spec.near_copies == default else spec.near_copies
+    spec = replace(spec, near_copies=spec.near_copies or default)
+    gold = {table_id for query in dataset.queries for table_id in query.gold}
+    corpus, drawn, near_copies, more = draw_tables(dataset.corpus, source.value, same, spec, gold)
+    notes, ids = (*source.notes, *more), tuple(ours for _, ours in drawn)
+    mixed_in = Distractors(spec.text, ids, notes, near_copies, setting)
+    names = {theirs.database_id: ours.database_id for theirs, ours in drawn}
+    return replace(
+        dataset,
+        corpus=corpus,
+        files={**dataset.files, **source.files},
+        notes=(*dataset.notes, *(f"distractors {spec.text}: {note}" for note in notes)),
+        distractors=(*dataset.distractors, mixed_in),
+        databases={
+            **{ours: databases[theirs] for theirs, ours in names.items() if theirs in databases},
+            **dataset.databases,
+        },
+    )
+
+
+Drawn = tuple[CorpusView, list[tuple[TableId, TableId]], tuple[NearCopy, ...], list[str]]
+"""The mixed corpus, ids in the source and here of drawn tables, near-copies, and notes."""
+
+
+def draw_tables(
+    base: Corpus,
+    source: Corpus,
+    same: bool,
+    spec: DistractorSpec,
+    gold: Collection[TableId] = (),
+) -> Drawn:
+    """Return a corpus with tables of another one among its own.
+
+    A table of the source that has the id of another table gets a database id of its own, unless an
+    id means the same table in both.
 
     Raises:
         ConfigError: more tables were asked for than there are.
     """
-
-    drawn_ids: list[TableId]  # as they are called here, in corpus order
-    drawn_databases: dict[str, str]  # the source's name -> the name here
-    near_copies: tuple[NearCopy, ...]  # of gold tables, among the drawn tables
-    notes: list[str]
-
-    def __init__(
-        self,
-        base: Corpus,
-        source: Corpus,
-        same: bool,
-        spec: DistractorSpec,
-        gold: Collection[TableId] = (),
-    ) -> None:
-        self.base = base
-        known, ours, theirs = base.positions, digest_corpus(base), digest_corpus(source)
-        new_ids = list(source.ids) if same else _rename_tables(source, base)
-        candidates = [i for i, table_id in enumerate(new_ids) if table_id not in known]
-        taken = [(i, known[table_id]) for i, table_id in enumerate(new_ids) if table_id in known]
-        there = sum(theirs[i] == ours[place] for i, place in taken)
-        left_out = {
-            "are in the corpus already": there,
-            "have the id of another table of the corpus": len(taken) - there,
-        }
-        n = len(candidates) if spec.n is None else spec.n
-        if n > len(candidates) or not candidates:
-            reasons = ", ".join(f"{n} more {what}" for what, n in left_out.items() if n)
-            raise ConfigError(
-                f"distractors {spec.text!r}: {spec.n or 'all'} tables were asked for, but there "
-                f"are {len(candidates)}{f' ({reasons})' if reasons else ''}"
-            )
-        hashes = {i: _hash(spec.seed, source.ids[i]) for i in candidates}
-        drawn = sorted(candidates, key=hashes.__getitem__)[:n]
-        near: dict[int, tuple[TableId, float]] = {}
-        if spec.near_copies:
-            gold_tables = GoldTables(base[table_id] for table_id in base.ids if table_id in gold)
-            nearest = ((i, gold_tables.find_nearest(source[source.ids[i]])) for i in drawn)
-            near = {i: copy for i, copy in nearest if copy is not None}
-        self.near_copies = tuple(
+    known, ours, theirs = base.positions, digest_corpus(base), digest_corpus(source)
+    new_ids = list(source.ids) if same else _rename_tables(source.ids, theirs, base.ids, ours)
+    candidates = [i for i, table_id in enumerate(new_ids) if table_id not in known]
+    taken = [(i, known[table_id]) for i, table_id in enumerate(new_ids) if table_id in known]
+    there = sum(theirs[i] == ours[place] for i, place in taken)
+    left_out = {
+        "are in the corpus already": there,
+        "have the id of another table of the corpus": len(taken) - there,
+    }
+    n = len(candidates) if spec.n is None else spec.n
+    if n > len(candidates) or not candidates:
+        reasons = ", ".join(f"{n} more {what}" for what, n in left_out.items() if n)
+        raise ConfigError(
+            f"distractors {spec.text!r}: {spec.n or 'all'} tables were asked for, but there "
+            f"are {len(candidates)}{f' ({reasons})' if reasons else ''}"
+        )
+    hashes = {i: _hash(spec.seed, source.ids[i]) for i in candidates}
+    drawn = sorted(candidates, key=hashes.__getitem__)[:n]
+    near: dict[int, tuple[TableId, float]] = {}
+    if spec.near_copies:
+        gold_tables = GoldTables(base[table_id] for table_id in base.ids if table_id in gold)
+        nearest = ((i, gold_tables.find_nearest(source[source.ids[i]])) for i in drawn)
+        near = {i: copy for i, copy in nearest if copy is not None}
+    fate = "were kept"
+    if spec.near_copies == "out":
+        fate, drawn = "were left out", [i for i in drawn if i not in near]
+    contents = {digest.content for digest in ours}
+    counts = {
+        **{f"{what} and were left out": count for what, count in left_out.items()},
+        f"{f'of {n:,} drawn ' * (spec.near_copies == 'out')}are near-copies of gold tables "
+        f"and {fate}": len(near),
+        "have header and rows of a table of the corpus (recall[dup] credits them)": sum(
+            theirs[i].content in contents for i in drawn
+        ),
+    }
+    places = [*((0, i) for i in range(len(base))), *((1, i) for i in drawn)]
+    return (
+        CorpusView((base, source), places, [*base.ids, *(new_ids[i] for i in drawn)]),
+        [(source.ids[i], new_ids[i]) for i in drawn],
+        tuple(
             NearCopy(new_ids[i], gold_id, round(similarity, 4))
             for i, (gold_id, similarity) in sorted(near.items())
-        )
-        if spec.near_copies == "out":
-            drawn = [i for i in drawn if i not in near]
-        drawn.sort(key=hashes.__getitem__)
-        self.drawn_ids = [new_ids[i] for i in drawn]
-        places = [*((0, i) for i in range(len(base))), *((1, i) for i in drawn)]
-        super().__init__((base, source), places, [*base.ids, *self.drawn_ids])
-        self.drawn_databases = {
-            source.ids[i].database_id: new_ids[i].database_id for i in sorted(drawn)
-        }
-        contents = {digest.content for digest in ours}
-        fate = "were left out" if spec.near_copies == "out" else "were kept"
-        counts = {
-            **{f"{what} and were left out": count for what, count in left_out.items()},
-            f"{f'of {n:,} drawn ' * (spec.near_copies == 'out')}are near-copies of gold tables "
-            f"and {fate}": len(near),
-            "have header and rows of a table of the corpus (recall[dup] credits them)": sum(
-                theirs[i].content in contents for i in drawn
-            ),
-        }
-        self.notes = [f"{count} tables {what}" for what, count in counts.items() if count]
+        ),
+        [f"{count} tables {what}" for what, count in counts.items() if count],
+    )
 
 
-def _rename_tables(source: Corpus, base: Corpus) -> list[TableId]:
+def _rename_tables(
+    their_ids: Sequence[TableId],
+    their_digests: Sequence[Digest],
+    our_ids: Sequence[TableId],
+    our_digests: Sequence[Digest],
+) -> list[TableId]:
     """Return the ids of the source's tables, with another database id where one is taken."""
     # A database is renamed as a whole, so that its tables stay together.
-    theirs = dict(zip(source.ids, digest_corpus(source), strict=True))
-    ours = dict(zip(base.ids, digest_corpus(base), strict=True))
+    theirs = dict(zip(their_ids, their_digests, strict=True))
+    ours = dict(zip(our_ids, our_digests, strict=True))
     other = {table_id for table_id in ours if theirs.get(table_id) != ours[table_id]}
     taken = {table_id.database_id for table_id in other} - {NO_DATABASE}
     digests_in: dict[str, list[Digest]] = {}
@@ -177,13 +205,13 @@ def _rename_tables(source: Corpus, base: Corpus) -> list[TableId]:
         digests_in.setdefault(table_id.database_id, []).append(digest)
     tags = {name: _name_tables(digests_in[name]) for name in taken & digests_in.keys()}
 
-    def new(table_id: TableId) -> TableId:
+    def rename(table_id: TableId) -> TableId:
         tag = tags.get(table_id.database_id)
         if table_id.database_id == NO_DATABASE and table_id in other:
             tag = _name_tables([theirs[table_id]])
         return table_id._replace(database_id=f"{table_id.database_id}~{tag}") if tag else table_id
 
-    return [new(table_id) for table_id in source.ids]
+    return list(map(rename, their_ids))
 
 
 def _name_tables(digests: Iterable[Digest]) -> str:

@@ -7,7 +7,6 @@ from pathlib import Path
 from target_bench.core.errors import DataError
 from target_bench.core.observer import Observer
 from target_bench.core.release import CorpusLoader
-from target_bench.core.schema import CorpusInfo
 
 ENVIRONMENT = "TARGET_BENCH_DATA"
 """The variable that names the folder with one sub-folder per corpus."""
@@ -15,7 +14,7 @@ ENVIRONMENT = "TARGET_BENCH_DATA"
 
 def folder_of(
     plugin: CorpusLoader,
-    data_dir: str | Path | None,
+    data_dir: str | Path | None = None,
     split: str | None = None,
     strict: bool = False,
     observer: Observer | None = None,
@@ -45,8 +44,10 @@ def folder_of(
         folder = Path(data_dir)
         if not folder.is_dir():
             raise _explain_missing(plugin, f"--data-dir {folder}: there is no such folder", split)
-        if (folder / name).is_dir() or not strict:
-            return folder / name if (folder / name).is_dir() else folder
+        if (folder / name).is_dir():
+            return folder / name
+        if not strict:
+            return folder
     root = os.environ.get(ENVIRONMENT)
     if root and (Path(root) / name).is_dir():
         return Path(root) / name
@@ -68,23 +69,20 @@ def _explain_missing(plugin: CorpusLoader, what: str, split: str) -> DataError:
 
     info = plugin.info
     folder = plugin.folder or info.name
+    patterns = [pattern for source in info.sources(split) for pattern in source.patterns]
     lines = [
         what,
         f"Download {info.title} from {info.source} (licence: {info.licence}) and put these files",
         f"into a folder {folder}/ (as they are, or as .gz or .zip):",
-        *(f"  {name}" for name in info.files or _list_patterns(info, split)),
+        *(f"  {name}" for name in info.files or patterns),
         f"Then set {ENVIRONMENT} to the folder that holds {folder}/,",
         f"or pass --data-dir with the path of {folder}/ itself.",
     ]
-    if info.sources(split):
+    if patterns:
         lines.append(f"It would be fetched by itself, but --offline or {OFFLINE} is set.")
     elif info.fetched_splits:
         lines.append(f"Fetched by themselves are the splits {', '.join(info.fetched_splits)}.")
     return DataError("\n".join(lines))
-
-
-def _list_patterns(info: CorpusInfo, split: str) -> list[str]:
-    return [pattern for source in info.sources(split) for pattern in source.patterns]
 
 
 def folder_of_code(plugin: CorpusLoader) -> Path:

@@ -14,12 +14,13 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.observer import Observer
 from target_bench.core.registry import find_task, spell_task
 from target_bench.core.release import CorpusLoader
-from target_bench.core.schema import LEFT_OUT, SPLIT_ALIASES, CorpusInfo, Dataset, Distractors
+from target_bench.core.schema import LEFT_OUT, SPLIT_ALIASES, CorpusInfo, Dataset
 from target_bench.core.task import Task
 from target_bench.data import distractors as mixing
+from target_bench.data.cache import TABLES
 from target_bench.data.checks import is_peculiarity
 from target_bench.data.folders import folder_of
-from target_bench.data.reading import read, read_databases, read_tables
+from target_bench.data.reading import choose_reader, read, read_databases, read_part
 from target_bench.data.selection import fitting_tasks
 
 CorpusLike = str | Path | Dataset
@@ -76,14 +77,14 @@ def load(
         split = split_of(plugin, split)
         dataset = read(plugin, folder_of(plugin, data_dir, split, observer=observer), split)
     else:
-        raise ConfigError(_no_corpus(corpus))
-    for spec in distractors:
-        dataset = _mix_in(dataset, spec, data_dir, observer)
+        raise _explain_no_corpus(corpus)
+    for text in distractors:
+        dataset = _mix_in(dataset, text, data_dir, observer)
     return dataset
 
 
-def _no_corpus(value: object) -> str:
-    return (
+def _explain_no_corpus(value: object) -> ConfigError:
+    return ConfigError(
         f"{value!r:.100} is no corpus: expected a name as 'mini', a path as './tables', or a "
         "Dataset; a loader of your own is named by its file, as 'my_corpus.py:Mine'"
     )
@@ -92,34 +93,19 @@ def _no_corpus(value: object) -> str:
 def _mix_in(
     dataset: Dataset, text: str, data_dir: str | Path | None, observer: Observer | None
 ) -> Dataset:
-    """Add distractors to the tables of a dataset; queries and gold tables stay as they are."""
+    """Add distractors, as they are written, to the tables of a dataset."""
     spec = mixing.parse_spec(text)
     plugin = loader(spec.corpus)
     split = split_of(plugin, spec.split)
     same = (plugin.info.name, plugin.info.source) == (dataset.info.name, dataset.info.source)
     folder = folder_of(plugin, data_dir, split, not same, observer)
-    tables = read_tables(plugin, folder, split)
-    has_questions = bool(plugin.info.tasks) or is_path(spec.corpus)
-    default: mixing.NearCopies | None = None if has_questions else "out"
-    setting = None if spec.near_copies == default else spec.near_copies
-    spec = replace(spec, near_copies=spec.near_copies or default)
-    gold = {table_id for query in dataset.queries for table_id in query.gold}
-    corpus = mixing.MixedCorpus(dataset.corpus, tables.value, same, spec, gold)
-    notes = (*tables.notes, *corpus.notes)
+    reader = choose_reader(plugin, folder)
+    tables = read_part(reader, folder, split, TABLES)
     files = {f"{plugin.info.name} {split}: {name}": sha for name, sha in tables.files.items()}
-    databases = read_databases(plugin, folder, split)
-    renamed = corpus.drawn_databases.items()
-    drawn = Distractors(text, tuple(corpus.drawn_ids), notes, corpus.near_copies, setting)
-    return replace(
-        dataset,
-        corpus=corpus,
-        files={**dataset.files, **files},
-        notes=(*dataset.notes, *(f"distractors {text}: {note}" for note in notes)),
-        distractors=(*dataset.distractors, drawn),
-        databases={
-            **{ours: databases[theirs] for theirs, ours in renamed if theirs in databases},
-            **dataset.databases,
-        },
+    has_questions = bool(plugin.info.tasks) or is_path(spec.corpus)
+    databases = read_databases(reader, folder, split)
+    return mixing.mix_in(
+        dataset, tables._replace(files=files), databases, spec, same, has_questions
     )
 
 
@@ -279,7 +265,7 @@ def tasks_and_corpora(task: TaskLike) -> list[tuple[str, CorpusLike]]:
     listed: list[Any] = list(corpora) if isinstance(corpora, list | tuple | set) else [corpora]
     for corpus in listed:
         if not isinstance(corpus, CorpusLike):
-            raise ConfigError(_no_corpus(corpus))
+            raise _explain_no_corpus(corpus)
         info = corpus.info if isinstance(corpus, Dataset) else loader(corpus).info
         if not _serves(info, cls):
             served = ", ".join(info.tasks) or f"none (mix it in: --distractors {info.name}:n=1000)"

@@ -3,7 +3,6 @@
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -17,12 +16,11 @@ from target_bench.core.schema import Corpus, CorpusInfo, Dataset, Query, Table
 from target_bench.core.text_tables import first_of
 from target_bench.core.unicode_text import compose
 from target_bench.core.user_code import described, message, place
-from target_bench.data.cache import QUERIES, TABLES, Cached, Kind, Reading, read_cached
+from target_bench.data.cache import QUERIES, TABLES, Kind, Part, Reading, read_cached
 from target_bench.data.checks import (
     check_queries,
     check_query,
     check_tables,
-    complete_table,
     note_peculiarities,
 )
 from target_bench.data.databases.stored_tables import read_stored_tables
@@ -38,43 +36,34 @@ def read(plugin: CorpusLoader, folder: Path, split: str) -> Dataset:
     """Read tables and queries of one split, and note what is wrong with its databases.
 
     A folder of release files in TARGET's layout is read as that, whichever corpus it is of; any
-    other by the corpus's own loader. What ships with this package is read once a process, as its
-    files stay as they are.
+    other by the corpus's own loader.
 
     Raises:
         DataError: a file is missing or broken; the message names it.
     """
-    if not folder.is_relative_to(PACKAGE):
-        return _read(plugin, folder, split)
-    databases = frozenset(read_databases(plugin, folder, split).items())
-    return _read_once(type(plugin), folder, split, databases)
+    reader = choose_reader(plugin, folder)
+    databases = read_databases(reader, folder, split)
+    if folder.is_relative_to(PACKAGE):
+        return _read_packaged(type(reader), folder, split, tuple(databases.items()))
+    return _read(reader, folder, split, databases)
 
 
 @lru_cache(maxsize=4)
-def _read_once(
-    plugin: type[CorpusLoader],
-    folder: Path,
-    split: str,
-    databases: frozenset[tuple[str, Path]],  # noqa: ARG001 (part of the key: they are in the cache)
+def _read_packaged(
+    plugin: type[CorpusLoader], folder: Path, split: str, databases: tuple[tuple[str, Path], ...]
 ) -> Dataset:
-    return _read(plugin(), folder, split)
+    """Read a split that ships with this package once a process, as its files stay as they are."""
+    return _read(plugin(), folder, split, dict(databases))
 
 
-def _read(plugin: CorpusLoader, folder: Path, split: str) -> Dataset:
-    reader = choose_reader(plugin, folder)
-    tables = _read_part(reader, folder, split, TABLES)
-    read_queries = _read_part(reader, folder, split, QUERIES)
-    queries, more = reader.answerable(read_queries.value, tables.value)
-    files = tables.files | read_queries.files
-    notes = [*tables.notes, *read_queries.notes, *more]
-    dataset = make_dataset(
-        reader.info, split, tables.value, queries, files, notes, reader.tables_alone
-    )
-    databases = _read_databases(reader, folder, split)
-    if databases or SQL_TASK in reader.info.tasks:
-        notes = [*dataset.notes, *_note_databases(dataset, databases)]
-        dataset = replace(dataset, databases=databases, notes=tuple(notes))
-    return dataset
+def _read(reader: CorpusLoader, folder: Path, split: str, files: Mapping[str, Path]) -> Dataset:
+    tables = read_part(reader, folder, split, TABLES)
+    asked = read_part(reader, folder, split, QUERIES)
+    queries, left_out = reader.answerable(asked.value, tables.value)
+    notes = [*tables.notes, *asked.notes, *left_out]
+    hashes = tables.files | asked.files
+    alone = reader.tables_alone
+    return make_dataset(reader.info, split, tables.value, queries, hashes, notes, alone, files)
 
 
 def choose_reader(plugin: CorpusLoader, folder: Path) -> CorpusLoader:
@@ -88,12 +77,10 @@ def choose_reader(plugin: CorpusLoader, folder: Path) -> CorpusLoader:
         if reader.is_in(folder):
             return reader
     is_own_folder = not plugin.info.files and folder == folder_of_code(plugin)
-    if plugin.embedded is not None or is_own_folder:
+    if plugin.embedded is not None or is_own_folder or (folder / "qrels").is_dir():  # BEIR's layout
         return reader
     if not any("corpus" in path.name for path in (folder.resolve(), *folder.glob("*"))):
         return reader  # without looking further: all files of TARGET's layout are named so
-    if (folder / "qrels").is_dir():  # the layout of BEIR
-        return reader
     from target_bench.data.formats.target_layout import TargetDatabases, TargetLayout
 
     for layout in (TargetDatabases, TargetLayout):
@@ -102,44 +89,37 @@ def choose_reader(plugin: CorpusLoader, folder: Path) -> CorpusLoader:
     return reader
 
 
-def read_tables(plugin: CorpusLoader, folder: Path, split: str) -> Cached:
-    """Return the tables of one split alone; errors as for ``read``."""
-    return _read_part(choose_reader(plugin, folder), folder, split, TABLES)
+def read_part(reader: CorpusLoader, folder: Path, split: str, kind: Kind) -> Part:
+    """Return tables or queries of a split, checked one by one as they are read.
 
-
-def _read_part(reader: CorpusLoader, folder: Path, split: str, kind: Kind) -> Cached:
-    """Return tables or queries of a split, checked one by one as they are read."""
+    Raises:
+        DataError: a file is missing or broken; the message names it.
+    """
     releases: list[Release] = []
 
-    def reading() -> Reading:
-        release = Release(folder, reader.info.source, reader.subfolders)
+    def start() -> Reading:
+        release, notes = Release(folder, reader.info.source, reader.subfolders), list[str]()
         releases.append(release)
         if kind is QUERIES:
-            queries = map(check_query, reader.queries(release, split))
-            return Reading(release, queries, lambda: release.notes)
-        notes: list[str] = []
-        complete = (complete_table(release, table) for table in reader.tables(release, split))
-        tables = note_families(note_peculiarities(check_tables(complete), notes), notes)
-        tables = add_languages(tables) if reader.info.any_task else tables
-        return Reading(release, tables, lambda: [*notes, *release.notes])
+            return release, map(check_query, reader.queries(release, split)), notes
+        tables = check_tables(reader.tables(release, split), release)
+        tables = note_families(note_peculiarities(tables, notes), notes)
+        return release, add_languages(tables) if reader.info.any_task else tables, notes
 
     with _explain_errors(reader, releases, f"{kind.name} of {split}"):
-        part = read_cached(reader, folder, split, kind, reading)
+        part = read_cached(reader, folder, split, kind, start)
     for home, inside in ((folder, ""), (folder.parent, f"{folder.name}/")):
         if (home / "source.json").exists():  # the folder was downloaded, or is that of its hub data
             from target_bench.data import download
 
-            read_files = {f"{inside}{name}": sha256 for name, sha256 in part.files.items()}
-            download.verify_files(home, read_files)
+            download.verify_files(
+                home, {f"{inside}{name}": sha for name, sha in part.files.items()}
+            )
     return part
 
 
-def read_databases(plugin: CorpusLoader, folder: Path, split: str) -> Mapping[str, Path]:
-    """Return database id -> file of one split; errors as for ``read``."""
-    return _read_databases(choose_reader(plugin, folder), folder, split)
-
-
-def _read_databases(reader: CorpusLoader, folder: Path, split: str) -> Mapping[str, Path]:
+def read_databases(reader: CorpusLoader, folder: Path, split: str) -> Mapping[str, Path]:
+    """Return database id -> file of one split; errors as of ``read_part``."""
     release = Release(folder, reader.info.source, reader.subfolders)
     with _explain_errors(reader, [release], f"databases of {split}") as where:
         files: dict[str, Path] = compose(dict(reader.databases(release, split)))
@@ -151,21 +131,16 @@ def _read_databases(reader: CorpusLoader, folder: Path, split: str) -> Mapping[s
 
 @contextmanager
 def _explain_errors(plugin: CorpusLoader, releases: Sequence[Release], what: str) -> Iterator[str]:
-    """Raise what a loader raises as an error that names it, and the files it had read.
-
-    Raises:
-        DataError: a file cannot be read, or a table or query is refused.
-        PluginError: a plug-in that is not ours raised, or gave something else.
-    """
+    """Raise what a loader raises as an error that names it, and the files it had read."""
     where = f"corpus {plugin.info.name} ({type(plugin).__name__}), {what}"
     try:
         yield where
     except DataError as error:
-        names = list(releases[-1].hashes) if releases else []
-        folder = releases[-1].folder if releases else Path()
-        if any(name in str(error) for name in (*names, str(folder)) if name not in ("", ".")):
+        files = [name for release in releases[-1:] for name in release.hashes]
+        names = {*files, *(str(release.folder) for release in releases)} - {".", ""}
+        if any(name in str(error) for name in names):
             raise
-        raise DataError(f"{where}{_list_files(names)}: {error}") from error
+        raise DataError(f"{where}{_list_files(files)}: {error}") from error
     except (*PASSED_ON, TargetBenchError, GeneratorExit):
         raise
     except OSError as error:
@@ -186,28 +161,33 @@ def make_dataset(
     files: Mapping[str, str] | None = None,
     notes: Sequence[str] | None = None,
     tables_alone: bool = False,
+    databases: Mapping[str, Path] | None = None,
 ) -> Dataset:
     """Return a checked split.
 
     Args:
         info: what the corpus declares about itself.
         split: the split's full name.
-        corpus: a corpus, or tables to hold in memory.
+        corpus: a corpus, or tables to check and to hold in memory, with queries to check.
         queries: the queries.
         files: SHA-256 of the source files, by name.
         notes: what a user should know about the tables; default: what they show.
         tables_alone: whether it may have no query.
+        databases: database id -> file.
 
     Raises:
-        DataError: the faults that ``checked`` refuses, a repeated query id, no
-            query at all, or a gold table that is not in the corpus; the message names the files.
+        DataError: a table or query is refused, a query id occurs twice, there is no query at all,
+            or a gold table is not in the corpus; the message names the files.
     """
     where = f"corpus {info.name}, split {split}{_list_files(list(files or ())[::-1])}"
-    try:
-        tables = corpus if isinstance(corpus, Corpus) else MemoryCorpus(corpus)
-        queries = tuple(map(check_query, queries))
-    except DataError as error:
-        raise DataError(f"{where}: {error}") from error
+    databases = databases or {}
+    if isinstance(corpus, Corpus):
+        tables, queries = corpus, tuple(queries)
+    else:
+        try:
+            tables, queries = MemoryCorpus(corpus), tuple(map(check_query, queries))
+        except DataError as error:
+            raise DataError(f"{where}: {error}") from error
     if not (queries or tables_alone) or (not tables and any(query.gold for query in queries)):
         raise DataError(
             f"{where}: {len(tables)} tables and {len(queries)} queries; both are needed"
@@ -215,10 +195,12 @@ def make_dataset(
     check_queries(queries, tables, where)
     if notes is None:
         deque(note_peculiarities(tables, notes := []), maxlen=0)
-    silent = sum(1 for query in queries if not query.text.strip())
-    empty = [f"{silent} of {len(queries)} queries are empty"] if silent else []
-    languages = _note_languages(tables) if info.any_task else []
-    return Dataset(info, split, tables, queries, dict(files or {}), (*languages, *notes, *empty))
+    notes = [*(_note_languages(tables) if info.any_task else ()), *notes]
+    if silent := sum(1 for query in queries if not query.text.strip()):
+        notes.append(f"{silent} of {len(queries)} queries are empty")
+    if databases or SQL_TASK in info.tasks:
+        notes += _note_databases(tables, queries, databases)
+    return Dataset(info, split, tables, queries, dict(files or {}), tuple(notes), (), databases)
 
 
 def _list_files(names: Sequence[str]) -> str:
@@ -242,17 +224,19 @@ def _note_languages(tables: Corpus) -> list[str]:
     return [f"the tables are in {name}: {how}"]
 
 
-def _note_databases(dataset: Dataset, there: Mapping[str, Path]) -> list[str]:
+def _note_databases(
+    tables: Corpus, queries: Sequence[Query], there: Mapping[str, Path]
+) -> list[str]:
     """Return notes for the user about databases that are missing or damaged.
 
     SQL may be run for the queries that name no task, or text-to-SQL.
     """
-    of_sql = (q for q in dataset.queries if q.metadata.get("task", SQL_TASK) == SQL_TASK)
+    of_sql = (q for q in queries if q.metadata.get("task", SQL_TASK) == SQL_TASK)
     n_queries = Counter(query.database_id for query in of_sql)
     missing = [name for name in n_queries if name not in there]
     notes = []
     if missing:
-        lost_tables = sum(table_id.database_id in missing for table_id in dataset.corpus.ids)
+        lost_tables = sum(table_id.database_id in missing for table_id in tables.ids)
         lost_queries = sum(n_queries[name] for name in missing)
         notes.append(
             f"{len(missing)} of {len(n_queries)} databases are not here "

@@ -10,8 +10,9 @@ from target_bench.cli.main import app
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import TableId
+from target_bench.data.cache import TABLES
 from target_bench.data.load import tasks_and_corpora
-from target_bench.data.reading import read_tables
+from target_bench.data.reading import read_part
 from tests.builders import tarred
 from tests.data.written import asked, write_own
 
@@ -34,7 +35,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_tables(folder: Path) -> None:
-    read = read_tables(LOADER, folder.parent / "data" / "wikitables2019", "test")
+    read = read_part(LOADER, folder.parent / "data" / "wikitables2019", "test", TABLES)
     first, second = read.value
     assert first.id == TableId("0", "12-7")
     assert (list(first.header), [list(row) for row in first.rows]) == (
@@ -69,4 +70,4 @@ def test_it_has_no_questions(folder: Path) -> None:
 
 def test_without_archives(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"no tables_part_1\.tar\.gz"):
-        read_tables(LOADER, tmp_path, "test")
+        read_part(LOADER, tmp_path, "test", TABLES)

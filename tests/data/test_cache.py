@@ -22,7 +22,7 @@ from target_bench.core.schema import Dataset
 from target_bench.corpora.ottqa import OTTQA
 from target_bench.data import cache
 from target_bench.data.load import loader
-from target_bench.data.reading import read_tables
+from target_bench.data.reading import read_part
 from tests.builders import ottqa_question, ottqa_table, write_ottqa, write_release
 from tests.data.strategies import exact
 from tests.data.written import asked, write_queries
@@ -158,7 +158,8 @@ def _python(code: str, *arguments: object) -> str:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from target_bench.data.reading import read_tables
+from target_bench.data.cache import TABLES
+from target_bench.data.reading import read_part
 from target_bench.corpora.ottqa import OTTQA
 
 class Killed(OTTQA):
@@ -167,7 +168,7 @@ class Killed(OTTQA):
             yield table
             os.kill(os.getpid(), signal.SIGKILL)
 
-read_tables(Killed(), Path(sys.argv[1]), "validation")
+read_part(Killed(), Path(sys.argv[1]), "validation", TABLES)
 """
 
 
@@ -329,7 +330,7 @@ def test_plugin_that_breaks_its_contract(tmp_path: Path, code: str, fault: str) 
     bad = f"class Bad(Shop):\n    def tables(self, release, split):\n        {code}\n"
     exec(PLUGIN + "\n\n" + bad, names)
     with pytest.raises((PluginError, DataError), match=fault):
-        read_tables(names["Bad"](), tmp_path, "test")
+        read_part(names["Bad"](), tmp_path, "test", cache.TABLES)
 
 
 FULL = """
@@ -355,14 +356,15 @@ GROWTH = """
 import sys
 from pathlib import Path
 from target_bench.data.formats import detect
-from target_bench.data.reading import read_tables
+from target_bench.data.cache import TABLES
+from target_bench.data.reading import read_part
 
 def kilobytes():
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon"))
 
 def read(folder):
-    return read_tables(detect.choose_loader(folder), folder, "test").value
+    return read_part(detect.choose_loader(folder), folder, "test", TABLES).value
 
 read(Path(sys.argv[1]) / "small")
 before = kilobytes()

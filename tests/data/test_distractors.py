@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from target_bench import corpora
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Corpus, Dataset, Table, TableId
-from target_bench.data.distractors import MixedCorpus, parse_spec
+from target_bench.data.distractors import draw_tables, parse_spec
 from target_bench.data.tables import MemoryCorpus
 from tests.builders import json_lines, ottqa_question, ottqa_table, write_ottqa, write_release
 from tests.data.strategies import exact, tables
@@ -21,7 +21,7 @@ from tests.data.written import asked, table, write_own
 def _mix(
     base: Sequence[Table], source: Sequence[Table], spec: str = "x", same: bool = False
 ) -> Corpus:
-    return MixedCorpus(MemoryCorpus(base), MemoryCorpus(source), same, parse_spec(spec))
+    return draw_tables(MemoryCorpus(base), MemoryCorpus(source), same, parse_spec(spec))[0]
 
 
 def _others(mixture: Corpus, base: Sequence[Table]) -> list[TableId]:
