@@ -223,7 +223,7 @@ def compute_shares(comparison: TableComparison) -> dict[str, float]:
     shares: dict[str, float] = defaultdict(float)
     for part, lines in (("Row", rows), ("Col", columns)):
         for line in lines:
-            if not line.is_matched:
+            if line.side != "matched":
                 shares[f"{part} {SIDES[line.side]}"] += 100 / len(lines)
     differing: set[tuple[IndexPair, IndexPair]] = set()
     tables = (comparison.reference.rows, comparison.prediction.rows)
@@ -235,7 +235,7 @@ def compute_shares(comparison: TableComparison) -> dict[str, float]:
         if sides[0] == sides[1] or not any(text.strip(" -") for text in sides):
             continue
         differing.add((row, column))
-        if row.is_matched and column.is_matched:
+        if row.side == column.side == "matched":
             empty = [read_value(text).type == "empty" for text in sides]
             side = "EI" if empty[0] else "MI" if empty[1] else "Partial"
             shares[f"{side} {_find_type(*sides)}"] += 100 / (len(rows) * len(columns))

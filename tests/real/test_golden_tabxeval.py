@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from target_bench.tables.comparison.rubric import RubricWeights, Structure, compute_penalty
+from target_bench.tables.comparison.rubric import RubricWeights, list_terms
 from tests.real.golden import TOLERANCE, Case, cases, content, needs_golden
 from tests.real.published_tabxeval import (
     Frame,
@@ -93,16 +93,12 @@ def _weights(given: dict[str, Any]) -> PublishedWeights:
 def test_the_equation_of_the_paper(case: Case) -> None:
     given = case["input"]
     counts = {f"{name.lower()}s": n for name, n in given["counts"].items()}
-    rows = counts["missing_rows"] + counts["extra_rows"]
-    columns = counts["missing_columns"] + counts["extra_columns"]
-    structure = Structure(
-        **counts, matched_rows=given["rows"] - rows, matched_columns=given["cols"] - columns
-    )
     weights = RubricWeights(
         **{name.lower(): weight for name, weight in (given["alpha"] | given["beta"]).items()},
         kinds={"numeric": given["omega_p"]},
     )
-    result = compute_penalty(
-        structure, {"numeric": sum(given["partial_relative_differences"])}, weights
+    shares = {"numeric": sum(given["partial_relative_differences"])}
+    terms = list_terms(counts, shares, weights, (given["rows"], given["cols"]))
+    assert sum(term.value for term in terms) == pytest.approx(
+        case["expected"]["error_score"], abs=TOLERANCE
     )
-    assert result.total == pytest.approx(case["expected"]["error_score"], abs=TOLERANCE)

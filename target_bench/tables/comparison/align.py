@@ -4,10 +4,9 @@ With n and m rows and k columns, similarities take O(n·m·k) time and O(n·m) m
 assignment (Jonker & Volgenant 1987) O(min(n, m)²·max(n, m)).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from itertools import starmap
+from functools import cached_property
 from statistics import fmean
 from typing import NamedTuple
 
@@ -33,13 +32,14 @@ Pairs = list[tuple[int, int]]
 _LEAST_COLUMN = 0.35  # similarity below which columns do not belong together
 _LEAST_BY_ROWS = 0.5  # the same of columns that are left, by the cells of paired rows
 _LEAST_ROW = 0.4
-_BY_NAME = 0.6  # what equal words of names count in the similarity of columns
+_BY_NAME = 0.6  # what alike names count in the similarity of columns; equal ones count 0.9
 _NEAREST = 0.9  # similarity of cells that are almost equal
 _ABBREVIATED = 0.85  # similarity of a name and its abbreviation
 _COMPARED = 100  # characters of a text that alignment looks at
 _YEARS = 3652.5  # days that make dates have nothing in common
 _YES_NO = 0.125  # weight of a column of yes and no, half of whose cells are equal by chance
 _ORDER = 1e-6  # what decides between equals: a place nearer to the own one
+_LEAST_MERGED = 0.6  # share of the rows in which a cell has to contain the others
 
 
 @dataclass(frozen=True)
@@ -75,54 +75,54 @@ def align(reference: Grid, prediction: Grid) -> tuple[Pairs, Pairs]:
     columns that are left by the cells of paired rows, and rows again. Columns of different names
     that share nothing but empty cells stay apart.
     """
-    names = _compare_names(*(tuple(name.text for name in g.names) for g in (reference, prediction)))
-    columns = _assign(_compare_columns(reference, prediction, names), _LEAST_COLUMN)
+    names = _compare_names(reference, prediction)
+    similar: Matrix = np.where(names == 1, 0.9, _BY_NAME * names)
+    keys = [[{cell.key for cell in cells} for cells in g.values] for g in (reference, prediction)]
+    for i, j in np.ndindex(similar.shape):
+        shared, largest = keys[0][i] & keys[1][j], max(len(keys[0][i]), len(keys[1][j]), 1)
+        similar[i, j] += 0.4 * len(shared) / largest
+    columns = _assign(similar, _LEAST_COLUMN)
     rows = _align_rows(reference, prediction, columns)
+
+    def pair_cells(i: int, j: int) -> Iterator[tuple[Value, Value]]:
+        return ((reference.values[i][r], prediction.values[j][s]) for r, s in rows)
+
+    def share_filled_cell(i: int, j: int) -> bool:
+        return any("empty" not in (a.type, b.type) for a, b in pair_cells(i, j))
+
     evident = [
         (i, j)
         for i, j in columns
-        if _BY_NAME * names[i, j] >= _LEAST_COLUMN
-        or _share_filled_cell(reference, prediction, i, j, rows)
+        if _BY_NAME * names[i, j] >= _LEAST_COLUMN or share_filled_cell(i, j)
     ]
     if evident != columns:
         columns, rows = evident, _align_rows(reference, prediction, evident)
-    if more := _pair_by_rows(reference, prediction, names, columns, rows):
-        columns = sorted([*columns, *more])
-        rows = _align_rows(reference, prediction, columns)
+    left = [sorted({*range(n)} - {pair[k] for pair in columns}) for k, n in enumerate(names.shape)]
+    if all(left) and rows:
+        agree = [
+            [
+                0.3 * names[i, j] + 0.7 * fmean(_compare_two(*pair) for pair in pair_cells(i, j))
+                for j in left[1]
+            ]
+            for i in left[0]
+        ]
+        if more := _assign(np.array(agree), _LEAST_BY_ROWS):
+            columns = sorted([*columns, *((left[0][i], left[1][j]) for i, j in more)])
+            rows = _align_rows(reference, prediction, columns)
     return columns, rows
 
 
-def _share_filled_cell(reference: Grid, prediction: Grid, i: int, j: int, rows: Pairs) -> bool:
-    cells = ((reference.values[i][r], prediction.values[j][s]) for r, s in rows)
-    return any("empty" not in (first.type, second.type) for first, second in cells)
-
-
-def _compare_columns(reference: Grid, prediction: Grid, names: Matrix) -> Matrix:
-    similar: Matrix = np.where(names == 1, 0.9, _BY_NAME * names)
-    keys = [[{cell.key for cell in cells} for cells in g.values] for g in (reference, prediction)]
-    for i, left in enumerate(keys[0]):
-        for j, right in enumerate(keys[1]):
-            similar[i, j] += 0.4 * len(left & right) / max(len(left), len(right), 1)
-    return similar
-
-
-@lru_cache(maxsize=1024)
-def _compare_names(first: tuple[str, ...], second: tuple[str, ...]) -> Matrix:
+def _compare_names(reference: Grid, prediction: Grid) -> Matrix:
+    """Return similarities of the names of columns, in which abbreviations are nearly equal."""
+    first, second = (
+        [_shorten(name.text) for name in grid.names] for grid in (reference, prediction)
+    )
     if not first or not second:
         return np.zeros((len(first), len(second)))
-    left, right = list(map(_shorten, first)), list(map(_shorten, second))
-    return _compare_texts(left, right, is_abbreviation, _ABBREVIATED)
-
-
-def _compare_texts(
-    left: list[str], right: list[str], is_short: Callable[[str, str], bool], value: float
-) -> Matrix:
-    """Return similarities of texts in normal form: at least the value for a short form."""
-    similar = np.array(cdist(left, right, scorer=Indel.normalized_similarity), np.float64)
-    for i, text in enumerate(left):
-        for j, other in enumerate(right):
-            if similar[i, j] < value and (is_short(text, other) or is_short(other, text)):
-                similar[i, j] = value
+    similar = np.array(cdist(first, second, scorer=Indel.normalized_similarity), np.float64)
+    for i, j in np.ndindex(similar.shape):
+        if is_abbreviation(first[i], second[j]) or is_abbreviation(second[j], first[i]):
+            similar[i, j] = max(float(similar[i, j]), _ABBREVIATED)
     return similar
 
 
@@ -147,7 +147,7 @@ def _align_rows(reference: Grid, prediction: Grid, columns: Pairs) -> Pairs:
     if n != m:
         return pairs
     # of as many rows on both sides the rest is paired in its order: rows that were replaced
-    left = ([row for row in range(n) if row not in {p[side] for p in pairs}] for side in (0, 1))
+    left = (sorted({*range(n)} - {pair[side] for pair in pairs}) for side in (0, 1))
     return sorted([*pairs, *zip(*left, strict=True)])
 
 
@@ -156,19 +156,7 @@ def _convert_units(first: Values, second: Values) -> tuple[Values, Values]:
     units = {cell.unit for cell in (*first, *second) if cell.type == "number"}
     if len(units) < 2 or len({unit.kind or unit for unit in units}) > 1:
         return first, second
-    return list(map(_convert, first)), list(map(_convert, second))
-
-
-def _convert(cell: Value) -> Value:
-    if cell.type != "number":
-        return cell
-    number = cell.in_base_unit
-    key = float(f"{number:.6g}")
-    return cell._replace(
-        number=number,
-        unit=cell.unit._replace(scale=1.0),
-        key=(cell.estimate, key) if cell.estimate else key,
-    )
+    return [cell.convert() for cell in first], [cell.convert() for cell in second]
 
 
 def _assign(similarities: Matrix, least: float) -> Pairs:
@@ -186,62 +174,46 @@ def _assign(similarities: Matrix, least: float) -> Pairs:
 
 
 def _compare_cells(reference: Values, prediction: Values) -> Matrix:
-    """Return (n, m) similarities of the cells of two columns, from 0 to 1."""
-    # of cells with the same key the first is compared
+    """Return similarities of the cells of two columns, from 0 to 1; each key is compared once."""
     left, right = ({cell.key: cell for cell in reversed(c)} for c in (reference, prediction))
+    row_at, column_at = ({key: i for i, key in enumerate(side)} for side in (left, right))
     similar = np.zeros((len(left), len(right)))
     for kind in ("number", "date", "string"):
-        rows, columns = (
-            {i: cell for i, cell in enumerate(side.values()) if cell.type == kind}
-            for side in (left, right)
-        )
-        if rows and columns:
-            close = _compare_values(list(rows.values()), list(columns.values()))
-            similar[np.ix_(list(rows), list(columns))] = _NEAREST * close
-    row_at, column_at = ({key: i for i, key in enumerate(side)} for side in (left, right))
-    for key in row_at.keys() & column_at.keys():
+        some, others = ([c for c in side.values() if c.type == kind] for side in (left, right))
+        if some and others:
+            close = _compare_values(some, others)
+            similar[np.ix_([row_at[c.key] for c in some], [column_at[c.key] for c in others])] = (
+                _NEAREST * close
+            )
+    for key in left.keys() & right.keys():
         similar[row_at[key], column_at[key]] = 1.0
-    first, second = [row_at[c.key] for c in reference], [column_at[c.key] for c in prediction]
-    return similar[np.ix_(first, second)]
+    return similar[
+        np.ix_([row_at[c.key] for c in reference], [column_at[c.key] for c in prediction])
+    ]
 
 
 def _compare_values(left: Values, right: Values) -> Matrix:
     """Return similarities of values of one type, from 0 to 1."""
     if left[0].type == "string":
         texts, others = ([_shorten(cell.text) for cell in side] for side in (left, right))
-        return _compare_texts(texts, others, _is_initials, 1.0)
+        similar = np.array(cdist(texts, others, scorer=Indel.normalized_similarity), np.float64)
+        for first, second, close in ((texts, others, similar), (others, texts, similar.T)):
+            plain = np.array([text.replace(" ", "") for text in first], object)
+            initials = np.array([_join_initials(text) for text in second], object)
+            close[np.equal.outer(plain, initials)] = 1.0
+        return similar
     a, b = (np.array([cell.amount for cell in side], np.float64) for side in (left, right))
+    size: Matrix = np.maximum(np.abs(a)[:, None], np.abs(b)[None, :])
     if left[0].type == "date":
-        size: Matrix = np.full((len(a), len(b)), _YEARS)
-    else:
-        size = np.maximum(np.abs(a)[:, None], np.abs(b)[None, :])
-    close: Matrix = 1 - np.abs(a[:, None] - b[None, :]) / np.where(size == 0, 1, size)
-    return np.clip(close, 0, 1)
+        size = np.full_like(size, _YEARS)
+    apart = np.abs(a[:, None] - b[None, :]) / np.where(size == 0, 1, size)
+    return np.clip(1 - apart, 0, 1)
 
 
-def _is_initials(short: str, long: str) -> bool:
-    """Return whether a text is the first letters of the words of another."""
-    letters = "".join(word[0] for word in long.split())
-    return len(letters) > 1 and letters == short.replace(" ", "")
-
-
-def _pair_by_rows(
-    reference: Grid, prediction: Grid, names: Matrix, columns: Pairs, rows: Pairs
-) -> Pairs:
-    """Return pairs of columns that are left, whose cells agree in the rows that are paired."""
-    left = [
-        [i for i in range(len(grid.header)) if i not in {pair[side] for pair in columns}]
-        for side, grid in enumerate((reference, prediction))
-    ]
-    if not all(left) or not rows:
-        return []
-
-    def compare(i: int, j: int) -> float:
-        pairs = ((reference.values[i][r], prediction.values[j][s]) for r, s in rows)
-        return float(0.3 * names[i, j] + 0.7 * fmean(starmap(_compare_two, pairs)))
-
-    similar = np.array([[compare(i, j) for j in left[1]] for i in left[0]])
-    return [(left[0][i], left[1][j]) for i, j in _assign(similar, _LEAST_BY_ROWS)]
+def _join_initials(text: str) -> str | None:
+    """Return the first letters of several words."""
+    letters = "".join(word[0] for word in text.split())
+    return letters if len(letters) > 1 else None
 
 
 def _compare_two(first: Value, second: Value) -> float:
@@ -252,11 +224,6 @@ def _compare_two(first: Value, second: Value) -> float:
     if first.type == second.type == "string":
         return float(Indel.normalized_similarity(_shorten(first.text), _shorten(second.text)))
     return 0.0
-
-
-# Columns that were merged or split.
-
-_LEAST_MERGED = 0.6  # share of the rows in which a cell has to contain the others
 
 
 class Merged(NamedTuple):
@@ -277,19 +244,21 @@ def find_merged(
 ) -> tuple[Merged, ...]:
     """Return the columns that were merged in the prediction, then those that were split."""
     turned_columns, turned_rows = ([(j, i) for i, j in pairs] for pairs in (columns, rows))
+    merged = _find_parts(reference, prediction, columns, rows)
+    split = _find_parts(prediction, reference, turned_columns, turned_rows)
     return (
-        *_find_merged(reference, prediction, columns, rows, in_prediction=True),
-        *_find_merged(prediction, reference, turned_columns, turned_rows, in_prediction=False),
+        *([Merged(*merged, in_prediction=True)] if merged else []),
+        *([Merged(*split, in_prediction=False)] if split else []),
     )
 
 
-def _find_merged(
-    apart: Grid, together: Grid, columns: Pairs, rows: Pairs, in_prediction: bool
-) -> Iterator[Merged]:
-    """Yield columns of one table, one of them not paired at least, that one of the other holds."""
+def _find_parts(
+    apart: Grid, together: Grid, columns: Pairs, rows: Pairs
+) -> tuple[tuple[int, ...], int] | None:
+    """Return columns of one table, one of them not paired at least, that one of the other holds."""
     paired = dict(columns)
     if not rows or len(paired) == len(apart.header):
-        return
+        return None
     for j, cells in enumerate(together.values):
         whole = [f" {normalize_text(cells[s].text)} " for _, s in rows]
         parts = [
@@ -302,8 +271,8 @@ def _find_merged(
             sum(apart.values[part][r].key == cells[s].key for r, s in rows) < len(rows) / 2
             for part in parts
         ):
-            yield Merged(tuple(parts), j, in_prediction)
-            return
+            return tuple(parts), j
+    return None
 
 
 def _are_inside(cells: Sequence[Value], whole: Sequence[str]) -> bool:

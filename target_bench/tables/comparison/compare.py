@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from functools import cache, partial
 from statistics import fmean
-from typing import Any
 from unicodedata import normalize
 
 from target_bench.core.errors import ConfigError, DataError
@@ -23,19 +22,19 @@ from target_bench.tables.comparison.values import (
     read_value,
 )
 
-AnyTable = Table | AnswerTable | Grid | Sequence[Sequence[Cell]]
-"""A table, or its rows with the header first; pandas data frames are taken, too."""
+AnyTable = Table | AnswerTable | Sequence[Sequence[Cell]]
+"""A table, or its rows with the header first."""
 
 MOST_ROWS = 2_000  # of a table that is compared: time grows with their square and more
 MOST_COLUMNS = 200
 
 
-def compare_tables(reference: AnyTable | Any, prediction: AnyTable | Any) -> TableComparison:
+def compare_tables(reference: AnyTable, prediction: AnyTable) -> TableComparison:
     """Compare a table with its reference by rules: align both, then compare cell by cell.
 
     Args:
-        reference: the table as it should be: a ``Table``, an ``AnswerTable``, a pandas data frame,
-            or rows of cells, the header first.
+        reference: the table as it should be: a ``Table``, an ``AnswerTable``, or rows of cells, the
+            header first.
         prediction: the table as it is.
 
     Raises:
@@ -46,8 +45,7 @@ def compare_tables(reference: AnyTable | Any, prediction: AnyTable | Any) -> Tab
     names_at = _find_transposed_names(first, second)
     if names_at is not None:
         columns = second.columns
-        second = Grid(columns.pop(names_at), tuple(columns))
-        _check_size(second, "transposed prediction")
+        second = _make_grid([columns.pop(names_at), *columns], "transposed prediction")
     return compare_aligned(first, second, *align(first, second), transposed=names_at is not None)
 
 
@@ -80,55 +78,31 @@ def compare_aligned(
     )
 
 
-# Tables of any kind as rectangles: rows are filled with empty cells to one length.
-
-
-def _make_grid(table: AnyTable | Any, role: str) -> Grid:
-    """Return a table as a rectangle; headers of several rows become paths with dots."""
+def _make_grid(table: AnyTable, role: str) -> Grid:
+    """Return a table as a rectangle: rows filled with empty cells, several header rows joined."""
     rows: Sequence[Sequence[Cell]]
-    if isinstance(table, Grid):
-        rows = (table.header, *table.rows)
-    elif isinstance(table, AnswerTable):
+    if isinstance(table, AnswerTable):
         rows = table.rows
     elif isinstance(table, Table):
         has_levels = table.grid is not None and table.grid.header_rows > 1
         header = table.grid.header_paths() if table.grid and has_levels else table.header
         rows = [header, *table.rows]
-    elif hasattr(table, "itertuples"):
-        rows = _read_frame(table)
     elif isinstance(table, list | tuple) and all(isinstance(row, list | tuple) for row in table):
         rows = table
     else:
         raise ConfigError(
-            f"the {role} is {table!r:.60}, a {type(table).__name__}. A Table, an AnswerTable, a "
-            "pandas DataFrame, or a list of lists with the header first are compared"
+            f"the {role} is {table!r:.60}, a {type(table).__name__}. A Table, an AnswerTable, or a "
+            "list of lists with the header first are compared"
         )
     width = max(map(len, rows), default=0)
+    if len(rows) - 1 > MOST_ROWS or width > MOST_COLUMNS or (len(rows) - 1) * width > MOST_CELLS:
+        raise DataError(
+            f"the {role} has {len(rows) - 1:,} rows and {width:,} columns; tables are compared up "
+            f"to {MOST_ROWS:,} rows, {MOST_COLUMNS:,} columns and {MOST_CELLS:,} cells"
+        )
     texts = [["" if cell is None else str(cell) for cell in row] for row in rows]
     filled = [(*row, *[""] * (width - len(row))) for row in texts] or [()]
-    return _check_size(Grid(filled[0], tuple(filled[1:])), role)
-
-
-def _read_frame(frame: Any) -> list[list[Cell]]:
-    """Return the header and the rows of a data frame; an index with a name is a column, too."""
-    if any(name is not None for name in frame.index.names):
-        frame = frame.reset_index()
-    header = [".".join(map(str, n)) if isinstance(n, tuple) else str(n) for n in frame.columns]
-    values = frame.astype(object).where(frame.notna(), None)
-    return [header, *(list(row) for row in values.itertuples(index=False, name=None))]
-
-
-def _check_size(grid: Grid, role: str) -> Grid:
-    rows, columns = len(grid.rows), len(grid.header)
-    if rows > MOST_ROWS or columns > MOST_COLUMNS or rows * columns > MOST_CELLS:
-        raise DataError(
-            f"the {role} has {rows:,} rows and {columns:,} columns; tables are compared up to "
-            f"{MOST_ROWS:,} rows, {MOST_COLUMNS:,} columns and {MOST_CELLS:,} cells"
-        )
-    return grid
-
-
-# Tables whose rows and columns were exchanged.
+    return Grid(filled[0], tuple(filled[1:]))
 
 
 def _find_transposed_names(reference: Grid, prediction: Grid) -> int | None:
@@ -156,13 +130,10 @@ def _agree(texts: Sequence[str], others: Sequence[str]) -> float:
     return fmean(read_value(text).key in keys for text in filled) if filled else 0.0
 
 
-# The comparison of aligned tables.
-
-
 def _list_pairs(matched: Pairs, n: int, m: int) -> list[IndexPair]:
     """Return the indices of both sides: paired ones and missing ones in order, then extra ones."""
     partners = dict(matched)
-    extra = sorted(set(range(m)) - set(partners.values()))
+    extra = sorted({*range(m)} - {*partners.values()})
     return [
         *(IndexPair(i, partners.get(i)) for i in range(n)),
         *(IndexPair(None, j) for j in extra),
@@ -184,13 +155,9 @@ def _compare_names(
     return ColumnPair(pair, name, other, apart)
 
 
-# dashes are one; ^ and the dot that lower case leaves of İ go
-_TYPED = str.maketrans("ı‐‑‒–—―−", "i-------", "^\u0307")
-
-
 def _type_plainly(name: str) -> str:
     """Return a name as a plain keyboard has it: ``Area (km²)`` and ``area (km^2)`` are one."""
-    return " ".join(normalize("NFKC", name).casefold().translate(_TYPED).split())
+    return " ".join(normalize("NFKC", name).casefold().replace("^", "").split())
 
 
 def _compare_all_cells(

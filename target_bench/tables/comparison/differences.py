@@ -2,10 +2,9 @@
 
 import re
 from collections import Counter
-from collections.abc import Container, Sequence
+from collections.abc import Container
 from contextlib import suppress
 from datetime import date
-from itertools import pairwise
 from math import isclose
 from typing import NamedTuple
 
@@ -18,7 +17,6 @@ from target_bench.tables.comparison.values import (
     Day,
     Value,
     count_days,
-    find_signs,
     make_text_key,
     normalize_text,
     share_reading,
@@ -45,9 +43,9 @@ _ROUNDING = 0.0025  # relative difference of a converted value that rounding exp
 _NOISE = 5e-16  # of numbers that programs have calculated: 0.30000000000000004
 _TYPO = 0.25  # edits a character up to which other text is a slip
 _SHARED = 0.5  # similarity of sorted words from which texts have to do with each other
-_DAY = 86_400  # seconds of a day
 _ESTIMATED = 0.25  # share of a number that is wrong where one side has it as an estimate
 _ZEROS_LOST = 0.5  # share of an identifier that is wrong without its leading zeros
+_STEM = 4  # letters of a word at least without the prefix that turns its meaning round
 _REWORDED = 0.1  # share of a text that is wrong at least where its words stand in another order
 _POINT = re.compile(r"(?<=\d)\.(?=\d)")
 
@@ -95,7 +93,11 @@ def compare_cells(
     if reference.type != prediction.type:
         return _compare_types(reference, prediction, words)
     if reference.type == "date":
-        return _compare_dates(reference, prediction)
+        if share_reading(reference, prediction):
+            return _FORMAT
+        gaps = [_count_days(a, b) for a in reference.readings for b in prediction.readings]
+        gap = min(gaps, key=abs)
+        return CellDifference("date", min(1.0, 0.25 + abs(gap) / 365.25), gap or None, "days")
     if reference.type == "time":
         gap = prediction.number - reference.number
         return CellDifference(
@@ -166,16 +168,6 @@ def _compare_types(reference: Value, prediction: Value, words: Container[str]) -
     return CellDifference("type", 1.0)
 
 
-def _compare_dates(reference: Value, prediction: Value) -> CellDifference:
-    if share_reading(reference, prediction):
-        gap = prediction.clock - reference.clock
-        share = min(1.0, 0.25 + abs(gap) / _DAY)
-        return CellDifference("time", share, gap, "seconds") if gap else _FORMAT
-    gaps = [_count_days(a, b) for a in reference.readings for b in prediction.readings]
-    gap = min(gaps, key=abs)
-    return CellDifference("date", min(1.0, 0.25 + abs(gap) / 365.25), gap or None, "days")
-
-
 def _count_days(day: Day, later: Day) -> float:
     """Return the days between two dates; about how many, where one says no year, month or day."""
     if None not in (*day, *later):
@@ -195,29 +187,30 @@ def compare_texts(reference: str, prediction: str, words: Container[str] = ()) -
     other = CellDifference("different", 1.0, float(edits), "edits")
     if _are_opposites(first, second):
         return other
-    # a slip in a digit is another number
-    keeps_digits = [c for c in first if c.isdigit()] == [c for c in second if c.isdigit()]
+    # a slip in a digit is another number, one in a sign another value
+    keeps = [_find_digits_and_signs(text) for text in (first, second)]
+    keeps_digits = keeps[0][0] == keeps[1][0]
     if keeps_digits and (is_abbreviation(first, second) or is_abbreviation(second, first)):
         return CellDifference("abbreviation", 0.25)
     share = edits / max(len(first), len(second))
-    is_slip = not any(word in words for word in {*second.split()} - {*first.split()})
-    if (
-        is_slip
-        and share <= _TYPO
-        and keeps_digits
-        and find_signs(reference) == find_signs(prediction)
-    ):
+    is_word = any(word in words for word in {*second.split()} - {*first.split()})
+    if share <= _TYPO and keeps[0] == keeps[1] and not is_word:
         return CellDifference("typo", share, float(edits), "edits")
     # Alike letters, as of male and female, say nothing of the meaning: a word is shared, or the
     # same letters are divided otherwise. Texts without letters, such as results, say another thing
     # in another order.
     shares_words = not set(first.split()).isdisjoint(second.split())
     shares_words |= first.replace(" ", "") == second.replace(" ", "")
-    has_letters = any(map(str.isalpha, reference + prediction))
     similarity = token_sort_ratio(first, second) / 100
-    if shares_words and has_letters and similarity >= _SHARED:
+    if shares_words and any(map(str.isalpha, first + second)) and similarity >= _SHARED:
         return CellDifference("semantic", max(_REWORDED, 1 - similarity), float(edits), "edits")
     return other
+
+
+def _find_digits_and_signs(text: str) -> tuple[str, list[str]]:
+    """Return the digits of a text in normal form, and its signs."""
+    signs = [word for word in text.split() if not word[0].isalnum()]
+    return "".join(filter(str.isdigit, text)), signs
 
 
 # initials may leave them out: USA is United States of America
@@ -251,41 +244,30 @@ def _is_shortened(short: str, long: str) -> bool:
 
 # Texts that differ in a negation say the opposite: guilty, not guilty; legal, illegal.
 
-_NEGATIONS = {
+_NEGATIONS = (
     *("not", "no", "non", "never", "without", "neither", "nor", "none", "nothing", "nobody"),
     *("cannot", "except", "excluding", "lacking"),
-}
-_NEGATING_PREFIXES = ("un", "in", "im", "il", "ir", "dis", "non", "anti", "de", "mis", "counter")
-_STEM = 4  # letters of a word at least without the prefix that turns its meaning round
+)
+_PREFIXES = ("un", "in", "im", "il", "ir", "dis", "non", "anti", "de", "mis", "counter")
+_NOT = re.compile(r"(?<=n) t\b")  # isn't
+_NUMBER_SIGN = re.compile(r"\bno(?= \d| of\b|$)")  # no. 5, no. of rooms
+_NON = re.compile(r"\bnon (?=\w{4})")  # non profit is nonprofit
 
 
 def _are_opposites(text: str, other: str) -> bool:
     """Return whether two texts, in normal form, differ in what turns the meaning round."""
     if text.replace(" ", "") == other.replace(" ", ""):
         return False
-    first, second = _join_non(text), _join_non(other)
-    if _count_negations(first) != _count_negations(second):
-        return True
-    gone, new = Counter(first) - Counter(second), Counter(second) - Counter(first)
-    return any(
+    first, second = (
+        Counter(_NON.sub("non", _NUMBER_SIGN.sub("", _NOT.sub(" not", side))).split())
+        for side in (text, other)
+    )
+    gone, new = first - second, second - first
+    negations = [sum(side[word] for word in _NEGATIONS) for side in (gone, new)]
+    return negations[0] != negations[1] or any(
         f"{prefix}{word}" in ours
         for ours, theirs in ((gone, new), (new, gone))
         for word in theirs
         if len(word) >= _STEM
-        for prefix in _NEGATING_PREFIXES
+        for prefix in _PREFIXES
     )
-
-
-def _join_non(text: str) -> list[str]:
-    """Return the words of a text; ``non profit`` is one word, as ``nonprofit``."""
-    return re.sub(rf"\bnon (?=\w{{{_STEM}}})", "non", text).split()
-
-
-def _count_negations(words: Sequence[str]) -> int:
-    """Count the words that negate; ``no`` at the end, before a number or ``of`` means number."""
-    count = 0
-    for word, following in pairwise([*words, ""]):
-        is_number = word == "no" and (following in ("", "of") or following.isdigit())
-        is_contracted = word.endswith("n") and following == "t"  # isn't
-        count += is_contracted or (word in _NEGATIONS and not is_number)
-    return count

@@ -1,4 +1,4 @@
-"""What a comparison of two tables says: the alignment, the cells, the counts and their score.
+"""The rubric: pairs of rows, columns and cells, and the score that their counts give.
 
 The score is one less weighted shares of what is missing, extra and wrong: Pancholi et al. (2025),
 section 2.3 and appendix B.
@@ -6,11 +6,9 @@ section 2.3 and appendix B.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import isfinite
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from target_bench.core.errors import ConfigError
-from target_bench.tables.comparison.differences import KINDS, CellDifference
+from target_bench.tables.comparison.differences import CellDifference
 
 Outcome = Literal["exact", "partial", "missing", "extra"]
 """What became of a cell: ``missing`` and ``extra`` are cells of which one side is empty."""
@@ -23,16 +21,11 @@ class IndexPair(NamedTuple):
     prediction: int | None
 
     @property
-    def is_matched(self) -> bool:
-        """Whether both tables have it."""
-        return None not in self
-
-    @property
     def side(self) -> Literal["matched", "missing", "extra"]:
         """Whether both tables have it, or which."""
-        if self.is_matched:
-            return "matched"
-        return "extra" if self.reference is None else "missing"
+        if self.reference is None:
+            return "extra"
+        return "missing" if self.prediction is None else "matched"
 
 
 class ColumnPair(NamedTuple):
@@ -57,37 +50,7 @@ class CellPair(NamedTuple):
     reference: str
     prediction: str
     outcome: Outcome
-    difference: CellDifference | None = (
-        None  # of a cell that is partially right, or only reformatted
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Structure:
-    """The structure descriptor: how many rows, columns and cells are missing, extra or matched.
-
-    Cells are counted in matched rows and columns.
-    """
-
-    missing_rows: int = 0
-    missing_columns: int = 0
-    missing_cells: int = 0
-    extra_rows: int = 0
-    extra_columns: int = 0
-    extra_cells: int = 0
-    matched_rows: int = 0
-    matched_columns: int = 0
-    matched_cells: int = 0
-    renamed_columns: int = 0
-    merged_columns: int = 0
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns of both tables, matched ones once."""
-        return (
-            self.missing_rows + self.extra_rows + self.matched_rows,
-            self.missing_columns + self.extra_columns + self.matched_columns,
-        )
+    difference: CellDifference | None = None  # of one that is partially right, or reformatted
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +67,6 @@ class RubricWeights:
         renamed: of a column with another name, times that of a column.
         merged: of a column that was merged or split, times that of a column.
         kinds: kind of partial difference -> its weight; 1 where it has none.
-
-    Raises:
-        ConfigError: a kind is unknown, or a weight is not a number from 0 on.
     """
 
     missing: float = 1.0
@@ -118,16 +78,6 @@ class RubricWeights:
     renamed: float = 0.1
     merged: float = 0.1
     kinds: Mapping[str, float] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        """Check every weight."""
-        for kind in self.kinds.keys() - KINDS.keys():
-            raise ConfigError(f"RubricWeights: kinds: {kind!r}: there are {', '.join(KINDS)}")
-        terms = [name for name in self.__slots__ if name != "kinds"]
-        values: dict[str, Any] = {name: getattr(self, name) for name in terms} | dict(self.kinds)
-        for name, value in values.items():
-            if not (isinstance(value, int | float) and isfinite(value) and value >= 0):
-                raise ConfigError(f"RubricWeights: {name}={value!r}: expected a number from 0 on")
 
 
 class Term(NamedTuple):
@@ -144,58 +94,38 @@ class Term(NamedTuple):
         return self.weight * self.amount / self.total if self.total else 0.0
 
 
-class Penalty(NamedTuple):
-    """The penalty of a prediction; ``terms`` are those with an amount."""
-
-    terms: tuple[Term, ...]
-
-    @property
-    def total(self) -> float:
-        """The sum of the terms, which may be over 1."""
-        return sum(term.value for term in self.terms)
-
-    @property
-    def score(self) -> float:
-        """One less the total, and at least 0."""
-        return max(0.0, 1.0 - self.total)
-
-
-def compute_penalty(
-    structure: Structure,
+def list_terms(
+    counts: Mapping[str, int],
     shares: Mapping[str, float],
     weights: RubricWeights,
-    shape: tuple[int, int] | None = None,
-) -> Penalty:
-    """Return the penalty of a structure and its partial cells.
+    shape: tuple[int, int],
+) -> list[Term]:
+    """Return the terms of the penalty that have an amount; the score is 1 less their sum.
 
     Args:
-        structure: the structure descriptor.
+        counts: ``missing_rows``, ``extra_cells``, ``renamed_columns`` and the like -> how many.
         shares: kind of difference -> the sum of the wrong shares of its cells.
         weights: of the terms.
-        shape: rows and columns that shares are of; None for those of both tables.
+        shape: rows and columns that the counts are shares of.
     """
-    # what is extra beside an empty reference is all of it
-    rows, columns = structure.shape if shape is None else (max(n, 1) for n in shape)
-    sizes = {
-        "rows": (weights.row, rows),
-        "columns": (weights.column, columns),
-        "cells": (weights.cell, rows * columns),
-    }
+    rows, columns = shape
+    sizes = (
+        ("rows", weights.row, rows),
+        ("columns", weights.column, columns),
+        ("cells", weights.cell, rows * columns),
+    )
     terms = [
-        Term(f"{side} {kind}", of_side * weight, getattr(structure, f"{side}_{kind}"), total)
-        for side, of_side in (("missing", weights.missing), ("extra", weights.extra))
-        for kind, (weight, total) in sizes.items()
+        Term(f"{side} {kind}", weight * of_kind, counts.get(f"{side}_{kind}", 0), total)
+        for side, weight in (("missing", weights.missing), ("extra", weights.extra))
+        for kind, of_kind, total in sizes
     ]
     terms += [
-        Term(f"{kind} columns", weight * weights.column, amount, columns)
-        for kind, weight, amount in (
-            ("renamed", weights.renamed, structure.renamed_columns),
-            ("merged", weights.merged, structure.merged_columns),
-        )
+        Term(f"{kind} columns", weight * weights.column, counts.get(f"{kind}_columns", 0), columns)
+        for kind, weight in (("renamed", weights.renamed), ("merged", weights.merged))
     ]
     partial = weights.partial * weights.cell
     terms += [
-        Term(f"{kind} cells", partial * weights.kinds.get(kind, 1.0), amount, rows * columns)
-        for kind, amount in sorted(shares.items())
+        Term(f"{kind} cells", partial * weights.kinds.get(kind, 1.0), share, rows * columns)
+        for kind, share in sorted(shares.items())
     ]
-    return Penalty(tuple(term for term in terms if term.amount))
+    return [term for term in terms if term.amount]

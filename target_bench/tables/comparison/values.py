@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from datetime import datetime
 from functools import lru_cache
-from itertools import product
 from typing import Literal, NamedTuple
 
 from target_bench.tables.cell_texts import strip_marks
@@ -148,7 +147,6 @@ class Value(NamedTuple):
     unit: Unit = NO_UNIT  # of a number, from its cell and the name of its column
     readings: tuple[Day, ...] = ()  # of a date: the day first, then the month first if it may be
     estimate: str = ""  # ~ or ± before a number
-    clock: float = 0.0  # of a date with a time, the seconds of its day
 
     @property
     def amount(self) -> float:
@@ -159,6 +157,18 @@ class Value(NamedTuple):
     def in_base_unit(self) -> float:
         """The number in the base unit of its kind."""
         return self.amount * self.unit.factor + self.unit.offset
+
+    def convert(self) -> "Value":
+        """Return a number in the base unit of its kind, other values as they are."""
+        if self.type != "number":
+            return self
+        number = self.in_base_unit
+        key = float(f"{number:.6g}")
+        return self._replace(
+            number=number,
+            unit=self.unit._replace(scale=1.0),
+            key=(self.estimate, key) if self.estimate else key,
+        )
 
 
 Values = Sequence[Value]
@@ -178,10 +188,9 @@ def read_value(text: str) -> Value:
     if plain in _BOOLS:
         return Value("bool", text, _BOOLS[plain])
     if len(text) <= LONGEST_VALUE and any(map(str.isdigit, text)):
-        for read in (_read_time, _read_date, _read_timestamp, _read_number):
-            value = read(plain if read is not _read_number else text)
-            if value is not None:
-                return value._replace(text=text)
+        value = _read_time(plain) or _read_date(plain) or _read_number(text)
+        if value is not None:
+            return value._replace(text=text)
     return as_text(text)
 
 
@@ -262,12 +271,11 @@ _DATE = re.compile(
     rf"(?:\d{{1,4}}(?:st|nd|rd|th)?[-/. ,]*(?:of )?)?{_MONTH}[-/. ,]*"
     r"(?:\d{1,4}(?:st|nd|rd|th)?(?:[-/. ,]+\d{4})?)?"
 )
-_TIMESTAMP = re.compile(
-    r"(?P<date>.{6,24}?)(?:t|,? )(?P<time>\d{1,2}:\d\d(?::\d\d(?:\.\d{1,6})?)?(?: ?[ap]\.?m\.?)?)z?"
-)
+_MIDNIGHT = re.compile(r"(?:t|,? )00:00(?::00(?:\.0+)?)?z?$")  # as programs write a date alone
 
 
 def _read_date(text: str) -> Value | None:
+    text = _MIDNIGHT.sub("", text)
     if _DATE.fullmatch(text) is None:
         return None
     orders = (True,) if any(map(str.isalpha, text)) else (True, False)
@@ -275,19 +283,8 @@ def _read_date(text: str) -> Value | None:
     readings = tuple(day for day in days if day is not None)
     if not readings:
         return None
-    first = min(readings, key=lambda day: tuple(part or 0 for part in day))
+    first = min(readings, key=count_days)
     return Value("date", text, ("date", first), count_days(first), readings=readings)
-
-
-def _read_timestamp(text: str) -> Value | None:
-    """Read a date with a time; midnight is what programs write for the date alone."""
-    match = _TIMESTAMP.fullmatch(text)
-    day = match and _read_date(match["date"])
-    time = match and _read_time(match["time"])
-    if not day or not time:
-        return None
-    key = (day.key, time.number) if time.number else day.key
-    return day._replace(key=key, clock=time.number)
 
 
 def count_days(day: Day) -> float:
@@ -342,15 +339,11 @@ _DAY_OR_MONTH = re.compile(r"(\d{1,2})[-/.](\d{1,2})[-/.]\d")
 
 def align_date_orders(first: Values, second: Values) -> tuple[Values, Values]:
     """Return two paired columns, each with its dates in one order: that in which most are equal."""
-    options = [
-        [_order_dates(cells, day_first) for day_first in (False, True)]
-        if any(len(cell.readings) > 1 for cell in cells)
-        else [cells]
-        for cells in (first, second)
-    ]
     # of equals the first counts: one order in both columns before two that fit as well
-    pairs = sorted(product(*map(enumerate, options)), key=lambda pair: pair[0][0] != pair[1][0])
-    choices = [(left, right) for (_, left), (_, right) in pairs]
+    choices = [
+        (_order_dates(first, left), _order_dates(second, right))
+        for left, right in ((False, False), (True, True), (False, True), (True, False))
+    ]
     return max(choices, key=lambda pair: sum(map(share_reading, *pair)))
 
 
@@ -360,15 +353,14 @@ def share_reading(first: Value, second: Value) -> bool:
 
 
 def _order_dates(cells: Values, day_first: bool) -> list[Value]:
-    return [_fix_order(cell, day_first) if len(cell.readings) > 1 else cell for cell in cells]
-
-
-def _fix_order(cell: Value, day_first: bool) -> Value:
-    day = cell.readings[not day_first]
-    key: Hashable = ("date", day)
-    return cell._replace(
-        key=(key, cell.clock) if cell.clock else key, number=count_days(day), readings=(day,)
-    )
+    """Return cells in which dates that may be read in two ways are read in one."""
+    ordered = []
+    for cell in cells:
+        if len(cell.readings) > 1:
+            day = cell.readings[not day_first]
+            cell = cell._replace(key=("date", day), number=count_days(day), readings=(day,))
+        ordered.append(cell)
+    return ordered
 
 
 _ZEROS_FIRST = re.compile(r"0\d{2,}")  # 05 is a month or a minute
@@ -422,63 +414,40 @@ def read_name(header: str) -> Name:
     return Name(header, (read_unit(header) if " " in header else None) or NO_UNIT)
 
 
-# Texts in normal form: their words, without case and punctuation, but with signs of numbers.
+# Texts in normal form: their words without case and punctuation, and signs that say something.
 
-_SIGNS = {
-    **{
-        "minus": "- − –",
-        "under": "<",
-        "over": ">",
-        "at most": "≤ ⩽ <= =<",
-        "at least": "≥ ⩾ >= =>",
-    },
-    **{"about": "~ ∼ ≈", "plus minus": "± +/-", "equals": "= ==", "is not": "≠ !="},
-    **{"up": "↑ ▲ △ ⬆", "down": "↓ ▼ ▽ ⬇", "to": "→ -> ➔ ➡", "percent": "%", "plus": "+"},
-    **{"sharp": "#", "dollar": "$", "euro": "€", "pound": "£", "yen": "¥", "rupee": "₹"},
+_PLAIN = {
+    **{"->": "→", ">=": "≥", "=>": "≥", "<=": "≤", "=<": "≤", "!=": "≠", "==": "=", "+/-": "±"},
+    **{"⩾": "≥", "⩽": "≤", "∼": "~", "≈": "~", "−": "-", "–": "-"},
 }
-_SPOKEN = {sign: word for word, signs in _SIGNS.items() for sign in signs.split()}
-_SIGN = re.compile(
-    r"(?<![\w)])[-−–](?=\d)"  # -5
-    r"|->|[<>!=]=|=[<>]|\+/-|[<>≤≥⩽⩾=≠±↑▲△⬆↓▼▽⬇→➔➡]"
-    r"|[~∼≈$€£¥₹](?=\s*[-\d.$€£¥₹])"  # ~5, $5
-    r"|(?<=\d)\s*[%$€£¥₹]"  # 5%
+_SPELLING = re.compile("|".join(map(re.escape, _PLAIN)))
+_PERCENT = re.compile(r"(?<=\d)\s*%")
+_TOKEN = re.compile(
+    r"(?<![\w)])-(?=\d)"  # -5
+    r"|(?:(?<=\b[a-z])|(?<=\b[a-z]{2})|(?<=\b[a-z]{3}))-(?=$|[,;/)])"  # BBB-
     r"|\+(?!\d)|(?<=[\w+])\+"  # A++, a + b, 3+4, but not +5
-    r"|(?<=[\w#])#(?![\w])"  # C#
-    r"|(?:(?<=\b[a-z])|(?<=\b[a-z]{2})|(?<=\b[a-z]{3}))[-−](?=$|[,;/)])"  # BBB-
+    r"|(?<=[\w#])#(?!\w)"  # C#
+    r"|[<>=≤≥≠±~$€£¥₹]"
+    r"|[←-⇿∀-∑∓∔√-∻∽-⋿■-➿⬀-⯿\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff]"  # pictures
+    r"|[^\W_]+"
 )
 _RAISED = re.compile(r"(?<=\d)(?=[⁰¹²³⁴⁵⁶⁷⁸⁹])")
-_SYMBOLS = "←-⇿∀-∑∓∔√-∻∽-⋿■-➿⬀-⯿\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff"
-"""Arrows, mathematics, shapes, pictures: two texts with different ones say different things."""
-
-_SYMBOL = re.compile(f"[{_SYMBOLS}]")
-_NOT_WORD = re.compile(rf"(?:[^\w{_SYMBOLS}]|_)+")
 _LETTERS_APART = re.compile(r"(?<!\w)([^\W\d_]) (?=[^\W\d_](?!\w))")
 
 
 @lru_cache(maxsize=2**16)
 def normalize_text(text: str) -> str:
-    """Return the words of a text without case and punctuation.
+    """Return the words of a text without case and punctuation, and its signs.
 
-    Signs that change what is said become words: minus, percent, currencies, ``<``, ``≥``, ``=``,
-    ``~``, arrows, the plus of ``A+`` and the minus of ``BBB-``. Other symbols are kept as they are.
+    Signs that change what is said stay: of numbers, currencies, comparisons, arrows, pictures, the
+    plus of ``A+`` and the minus of ``BBB-``.
     """
-    plain = _fold(text)
-    spoken = _SIGN.sub(lambda match: f" {_SPOKEN[match[0].strip()]} ", plain)
-    apart = _SYMBOL.sub(r" \g<0> ", spoken)
-    return _NOT_WORD.sub(" ", apart).strip() or plain.strip()
+    plain = unicodedata.normalize("NFKC", _RAISED.sub(" ", text)).casefold()
+    plain = _PERCENT.sub(" percent ", _SPELLING.sub(lambda match: _PLAIN[match[0]], plain))
+    return " ".join(_TOKEN.findall(plain)) or plain.strip()
 
 
 @lru_cache(maxsize=2**16)
 def make_text_key(text: str) -> str:
     """Return the words of a text with single letters put together: ``U.S.`` is ``US``."""
     return _LETTERS_APART.sub(r"\1", normalize_text(text))
-
-
-def find_signs(text: str) -> list[str]:
-    """Return the signs and symbols of a text that change what it says, in their order."""
-    plain = _fold(text)
-    return [_SPOKEN[sign.strip()] for sign in _SIGN.findall(plain)] + _SYMBOL.findall(plain)
-
-
-def _fold(text: str) -> str:
-    return unicodedata.normalize("NFKC", _RAISED.sub(" ", text)).casefold()
