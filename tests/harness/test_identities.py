@@ -28,8 +28,8 @@ KEYS = {
     "retrieval": "f4adb2854300",
     "question_answering": "c834f0234fe9",
     "fact_verification": "a3dbaaab652f",
-    "text_to_sql": "2633d9703efd",
-    "text_to_sql:engine=duckdb": "44edac846a64",
+    "text_to_sql": "c7156dc4465d",
+    "text_to_sql:engine=duckdb": "1a5dc4c32c11",
 }
 
 
