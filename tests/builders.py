@@ -14,7 +14,7 @@ from target_bench.core.files import FIELD, sealed
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Corpus, TableId
 from target_bench.core.user_code import split_place
-from target_bench.runs.manifest import Command
+from target_bench.runs.manifest import Command, Identity, Manifest
 from target_bench.runs.result import Result
 
 ROOT = Path(__file__).parent.parent
@@ -30,6 +30,12 @@ def run_identity(**more: Any) -> Record:
     """An identity with all that a run needs, and more."""
     fingerprints = {"corpus_fingerprint": "c" * 64, "queries_fingerprint": "d" * 64}
     return {"task": "retrieval", "corpus": "mini", "split": "test", **fingerprints, **more}
+
+
+def first_manifest(identity: Record | None = None, **entries: Any) -> Manifest:
+    """What a new run of three queries begins with."""
+    made = Identity.model_validate(identity or run_identity())
+    return Manifest(identity=made, **{"asked": ASKED, "queries": 3, **entries})
 
 
 class Recorder(Observer):

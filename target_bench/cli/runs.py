@@ -240,25 +240,25 @@ def why(
     offline: options.Offline = False,
 ) -> None:
     """Print the differences between two runs, or between a run and its command now."""
-    from target_bench.harness.resume import make_recipe_again
+    from target_bench.harness.resume import make_manifest_again
     from target_bench.runs.find import find
     from target_bench.runs.result import read_run
-    from target_bench.runs.why import find_changes, read_recipe
+    from target_bench.runs.why import find_changes, read_copies
 
     if len(runs) > 2:
         raise ConfigError(f"{len(runs)} runs: name one, or two that are compared")
     first, *others = [read_run(find(name, out)) for name in runs]
     if others:
-        after = read_recipe(others[0])
+        after, sources = others[0].manifest, read_copies(others[0])
         heading = f"{first.folder.name} and {others[0].folder.name} differ:"
         same = ""
     else:
         with TerminalObserver() as observer, redirect_prints():
-            after = make_recipe_again(first, data_dir, observer)
-        is_new = after.identity != first.identity.content
+            after, sources = make_manifest_again(first, data_dir, observer)
+        is_new = after.identity != first.identity
         heading = f"The same command {'makes a new run' if is_new else 'scores this run again'}:"
         same = "; the same command uses this run again"
-    changes = find_changes(read_recipe(first), after)
+    changes = find_changes(first.manifest, after, read_copies(first), sources)
     say_wrapped(heading if changes else f"nothing that changes a result differs{same}")
     for change in changes:
         say_wrapped(f"  {change}", "    ")

@@ -69,7 +69,7 @@ def answer(
     def work(
         todo: Sequence[Query], records: Mapping[str, Answered]
     ) -> Iterator[Sequence[Answered]]:
-        begin_work(run, generator, dataset)
+        begin_work(run, generator)
         repeat_notes(run, label, observer)
         requests = (prompted.request for prompted in write_prompts(todo))
         ask_if_paid(plugin, confirm, lambda: estimate_generator(plugin, label, requests))

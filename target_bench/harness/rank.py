@@ -15,13 +15,12 @@ from target_bench.core.errors import PluginError
 from target_bench.core.identity import is_bound
 from target_bench.core.observer import Observer
 from target_bench.core.run_config import RunConfig
-from target_bench.core.schema import Dataset, Distractors, Query, Retrieval
+from target_bench.core.schema import Dataset, Query, Retrieval
 from target_bench.core.user_code import process_restored, split_place
 from target_bench.harness.consent import Confirm, Estimate
 from target_bench.harness.run_notes import add_notes, begin_work, repeat_notes, warn_of_reuse
 from target_bench.harness.systems import System
 from target_bench.runs import times
-from target_bench.runs.manifest import MixedIn
 from target_bench.runs.record_log import RANKINGS
 from target_bench.runs.store import Run
 from target_bench.runs.times import Took
@@ -53,8 +52,7 @@ def rank(
     plugin = retriever.plugin
 
     def prepare(n_texts: int) -> None:
-        distractors = tuple(map(_mixed_in, dataset.distractors))
-        begin_work(run, retriever, dataset, data=dataset.info.source, distractors=distractors)
+        begin_work(run, retriever)
         if plugin is not None:
             ask_if_paid(plugin, confirm, lambda: Estimate(retriever.label, n_texts, None, None))
         repeat_notes(run, retriever.label, observer)
@@ -300,13 +298,3 @@ def _time_single_queries(
     measured = {"p50": p50, "p95": p95, "p99": p99, "queries": n, "threads": threads}
     caches = {**run.manifest.from_caches, times.LATENCY: sorted(from_caches)}
     run.write_manifest(latency_ms=measured, from_caches=caches)
-
-
-def _mixed_in(distractors: Distractors) -> MixedIn:
-    """Return distractors, and the near-copies among them, as a manifest lists them."""
-    near_copies = tuple(
-        {"id": str(copy.id), "of": str(copy.gold), "similarity": copy.similarity}
-        for copy in distractors.near_copies
-    )
-    ids = tuple(map(str, distractors.ids))
-    return MixedIn(spec=distractors.spec, n=len(ids), ids=ids, near_copies=near_copies or None)

@@ -9,6 +9,7 @@ from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError, StoreError, TargetBenchError
 from target_bench.core.metric_function import MetricLike, check_metrics, resolve_metric
 from target_bench.core.observer import Observer
+from target_bench.core.prompt_writer import PromptWriter
 from target_bench.core.registry import find_task, make_task, spell_task
 from target_bench.core.run_config import OPTIONS, RunConfig
 from target_bench.core.schema import Dataset, Query, Retrieval
@@ -19,17 +20,17 @@ from target_bench.data.selection import limit_queries, select_task
 from target_bench.harness.consent import Confirm
 from target_bench.harness.run_system import (
     choose_ranking_task,
+    find_sources,
+    make_manifest,
     make_prompter,
-    make_recipe,
     rank_queries,
     run_system,
 )
 from target_bench.harness.systems import System, make_generator, make_retriever, use_rankings
 from target_bench.metrics.scores import check_names
-from target_bench.runs.manifest import answers_fingerprint, queries_fingerprint
+from target_bench.runs.manifest import Manifest, answers_fingerprint, queries_fingerprint
 from target_bench.runs.record_log import Answered
 from target_bench.runs.result import Result, Results, read_run
-from target_bench.runs.why import Recipe
 
 RecordT = TypeVar("RecordT")
 
@@ -206,10 +207,10 @@ def _stored(run: Result, stored: Mapping[str, RecordT], query: Query, what: str)
     return stored[query.id]
 
 
-def make_recipe_again(
+def make_manifest_again(
     run: Result, data_dir: str | Path | None = None, observer: Observer | None = None
-) -> Recipe:
-    """Return what the command of a run would make now.
+) -> tuple[Manifest, dict[str, bytes]]:
+    """Return the manifest that the command of a run would begin with now, and the source files.
 
     Raises:
         ConfigError: the corpus was made in Python, or a plug-in cannot be made again.
@@ -243,9 +244,11 @@ def make_recipe_again(
             f"{run.folder}: what it is of cannot be made again ({error}). Compare it with a second "
             "run: target-bench runs why RUN RUN"
         ) from error
+    prompter: PromptWriter | None = None
     if generator is not None:
         prompter = make_prompter(config, task, dataset, generator)
-        return make_recipe(config, task, dataset, retriever, generator, prompter)
-    if retriever is not None:
+    elif retriever is not None:
         task = choose_ranking_task(task, retriever)
-    return make_recipe(config, task, dataset, retriever)
+    sources = find_sources(config, task, retriever, generator)
+    manifest = make_manifest(config, task, dataset, retriever, generator, prompter, sources=sources)
+    return manifest, sources

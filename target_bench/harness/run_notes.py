@@ -14,21 +14,16 @@ from target_bench.runs import times
 from target_bench.runs.store import Run
 
 
-def begin_work(run: Run, system: System, dataset: Dataset, **more: Any) -> None:
-    """Record that work begins; of a new run, where it runs and on what data."""
+def begin_work(run: Run, system: System) -> None:
+    """Record that work begins; of a new run, where and when."""
     if run.manifest.environment:
         run.begin_work()
         return
-    run.begin_work(
-        environment={
-            **times.environment(system.packages),
-            times.SOURCES: sources_of(system.plugin) if system.plugin is not None else {},
-        },
-        files=dict(dataset.files),
-        data_notes=tuple(dataset.notes),
-        started=times.now(),
-        **more,
-    )
+    environment = {
+        **times.environment(system.packages),
+        times.SOURCES: sources_of(system.plugin) if system.plugin is not None else {},
+    }
+    run.begin_work(environment=environment, started=times.now())
 
 
 def add_notes(run: Run, label: str, notes: Sequence[str], observer: Observer) -> None:

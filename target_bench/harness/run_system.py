@@ -8,9 +8,10 @@
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from target_bench.core.built_in import RANKING_TASK, SETS_TASK
@@ -24,7 +25,7 @@ from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import PromptWriter
 from target_bench.core.registry import is_own_code, make_task
 from target_bench.core.run_config import RunConfig
-from target_bench.core.schema import Dataset, Retrieval, copy_json
+from target_bench.core.schema import Dataset, Distractors, Retrieval, copy_json
 from target_bench.core.task import Task, given_tables, has_reference
 from target_bench.core.text_tables import first_of
 from target_bench.core.user_code import process_restored
@@ -43,11 +44,18 @@ from target_bench.harness.score import (
 from target_bench.harness.systems import GOLD, System
 from target_bench.metrics.scores import code_of
 from target_bench.runs import slicing
-from target_bench.runs.manifest import Command, answers_fingerprint, queries_fingerprint
+from target_bench.runs.manifest import (
+    Command,
+    Identity,
+    Manifest,
+    MixedIn,
+    answers_fingerprint,
+    queries_fingerprint,
+)
 from target_bench.runs.result import Result
 from target_bench.runs.score_files import SLICE_PREFIX, read_scores
 from target_bench.runs.store import Run
-from target_bench.runs.why import Recipe, explain_new, keep_sources, read_sources
+from target_bench.runs.why import explain_new, hash_sources, read_sources, write_copies
 
 
 def run_system(
@@ -95,9 +103,10 @@ def rank_queries(
     warn_of_depth(dataset, config.top_k[-1], observer)
     about = f" for {dataset.only_about}" if dataset.only_about else ""
     label = (f"{task.name}{about}", dataset.info.name, dataset.split, retriever.label)
-    recipe = make_recipe(config, task, dataset, retriever)
-    command = recipe.command
-    with _open_run(config, label, recipe, observer) as run:
+    sources = find_sources(config, task, retriever)
+    manifest = make_manifest(config, task, dataset, retriever, sources=sources)
+    command = manifest.asked
+    with _open_run(config, label, manifest, sources, observer) as run:
         rankings, reused = rank(run, retriever, dataset, config, observer, confirm)
         with _score(run, command, retriever.label, reused, observer):
             with process_restored():
@@ -136,14 +145,17 @@ def answer_queries(
         counts, retrieval_run = ranked.counts, ranked.folder.name
     else:
         rankings = {q.id: Retrieval(q.id, given_tables(task, q)) for q in dataset.queries}
-    recipe = make_recipe(config, task, dataset, retriever, generator, prompter, retrieval_run)
-    command = recipe.command
+    sources = find_sources(config, task, retriever, generator)
+    manifest = make_manifest(
+        config, task, dataset, retriever, generator, prompter, retrieval_run, sources
+    )
+    command = manifest.asked
     label = (task.name, dataset.info.name, dataset.split, command.retriever, generator.label)
     depth = count_prompt_tables(config, task, dataset, retriever)
     note_queries = getattr(generator.plugin, "note_queries", None)
     if note_queries is not None:  # ``replay`` tells queries of one id apart
         note_queries(dataset.queries, config.limit is not None)
-    with _open_run(config, label, recipe, observer) as run:
+    with _open_run(config, label, manifest, sources, observer) as run:
         answers, reused = answer(
             run, generator, prompter, depth, dataset, rankings, observer, confirm
         )
@@ -265,7 +277,17 @@ def _select_metrics(config: RunConfig, task: Task[Any]) -> list[Any]:
     return [each for each in config.metrics if can_score(resolve_metric(each), task)]
 
 
-def make_recipe(
+def find_sources(
+    config: RunConfig, task: Task[Any], retriever: System | None, generator: System | None = None
+) -> dict[str, bytes]:
+    """Return the user's own source files of the plug-ins of a run."""
+    metrics = map(resolve_metric, _select_metrics(config, task))
+    systems = [system.plugin for system in (retriever, generator) if system]
+    plugins = [plugin for plugin in (*systems, task, *metrics) if plugin is not None]
+    return read_sources(source_files(*plugins))
+
+
+def make_manifest(
     config: RunConfig,
     task: Task[Any],
     dataset: Dataset,
@@ -273,24 +295,40 @@ def make_recipe(
     generator: System | None = None,
     prompter: PromptWriter | None = None,
     retrieval_run: str | None = None,
-) -> Recipe:
-    """Return all that decides what a run makes, with the user's own source files.
+    sources: Mapping[str, bytes] = MappingProxyType({}),
+) -> Manifest:
+    """Return what a run records when it begins: identity, command, data, and the user's own code.
 
     A run of answers has a generator and a prompter, one of rankings has neither.
     """
+    mixed_in: tuple[MixedIn, ...] = ()
     if generator is None or prompter is None:
         assert retriever is not None
         identity = identify_rankings(config, task, dataset, retriever)
+        mixed_in = tuple(map(_list_distractors, dataset.distractors))
     else:
         identity = identify_answers(config, task, dataset, retriever, generator, prompter)
-    metrics = map(resolve_metric, _select_metrics(config, task))
-    systems = [system.plugin for system in (retriever, generator) if system]
-    plugins = [plugin for plugin in (*systems, task, *metrics) if plugin is not None]
-    code, sources = read_sources(source_files(*plugins))
-    command = make_command(config, task, dataset, retriever, generator, retrieval_run)
-    identity = json.loads(json.dumps(identity))
-    sizes = len(dataset.corpus), len(dataset.queries)
-    return Recipe(identity, command, code, sources, dict(dataset.files), *sizes)
+    return Manifest(
+        identity=Identity.model_validate(json.loads(json.dumps(identity))),
+        asked=make_command(config, task, dataset, retriever, generator, retrieval_run),
+        queries=len(dataset.queries),
+        corpus_tables=len(dataset.corpus),
+        files=dict(dataset.files),
+        code=hash_sources(sources),
+        data=dataset.info.source,
+        data_notes=tuple(dataset.notes),
+        distractors=mixed_in,
+    )
+
+
+def _list_distractors(distractors: Distractors) -> MixedIn:
+    """Return distractors, and the near-copies among them, as a manifest lists them."""
+    near_copies = tuple(
+        {"id": str(copy.id), "of": str(copy.gold), "similarity": copy.similarity}
+        for copy in distractors.near_copies
+    )
+    ids = tuple(map(str, distractors.ids))
+    return MixedIn(spec=distractors.spec, n=len(ids), ids=ids, near_copies=near_copies or None)
 
 
 def make_command(
@@ -326,15 +364,23 @@ def make_command(
 
 @contextmanager
 def _open_run(
-    config: RunConfig, label: Sequence[str | None], recipe: Recipe, observer: Observer
+    config: RunConfig,
+    label: Sequence[str | None],
+    manifest: Manifest,
+    sources: Mapping[str, bytes],
+    observer: Observer,
 ) -> Iterator[Run]:
-    """Lock the run of an identity, record the words of the command, and say why it is new."""
-    run = Run(config.out, filter(None, label), recipe.identity)
+    """Lock the run of an identity, and begin it; of a new run, find out why it is new."""
+    run = Run(config.out, filter(None, label), manifest)
     with run.locked(lambda message: observer.waiting(message, 0.0)):
-        if run.is_new:
-            run.new_because = explain_new(run, recipe)
-        run.begin(recipe.command, recipe.n_queries, recipe.n_tables)
-        keep_sources(run, recipe, config.keep_source)
+        is_new = run.is_new
+        if config.keep_source and (is_new or run.manifest.code != manifest.code):
+            write_copies(run.folder, sources)
+        run.begin()
+        if is_new:
+            run.new_because = explain_new(run, sources)
+        elif run.manifest.code != manifest.code:  # that of a metric, which is no part of a run
+            run.write_manifest(code=manifest.code)
         yield run
 
 

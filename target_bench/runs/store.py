@@ -20,7 +20,6 @@ from target_bench.core.files import DamageError, check_file, digest, exclusive_l
 from target_bench.core.schema import Query
 from target_bench.runs.manifest import (
     Command,
-    Identity,
     Manifest,
     describe_error,
     read_manifest,
@@ -39,10 +38,23 @@ _SCORED_BY = ("metrics",)
 
 
 class Run:
-    """A run folder, created if it is not there."""
+    """Open a run folder, created if it is not there.
 
-    def __init__(self, root: Path, label: Iterable[str], identity: Mapping[str, Any]) -> None:
-        self.identity = Identity.model_validate(json.loads(json.dumps(identity)))
+    ```python
+    run = Run(Path("runs"), ["retrieval", "mini", "bm25"], manifest)
+    with run.locked(print):
+        run.begin()
+        rankings, n_reused = run.complete(RANKINGS, queries, work, keep)
+    ```
+
+    Args:
+        root: the folder of all runs.
+        label: words before the hash of the identity, in the name of the folder.
+        manifest: what is written if nothing is recorded yet; its identity says which run it is.
+    """
+
+    def __init__(self, root: Path, label: Iterable[str], manifest: Manifest) -> None:
+        self.identity, self._draft = manifest.identity, manifest
         words = [re.sub(r"[^a-z0-9.]+", "-", word.lower()).strip("-") for word in label]
         name = "-".join([*(word[:40] for word in words), self.identity.key])
         # The same run may be there under a name with other words.
@@ -114,23 +126,16 @@ class Run:
             with suppress(StoreError):  # where nothing can be written, the error alone says it
                 self.write_manifest(error=describe_error(error))
 
-    def begin(self, command: Command, queries: int | None, tables: int | None = None) -> None:
-        """Record the command and the numbers of queries and tables, if nothing is recorded yet."""
+    def begin(self) -> None:
+        """Write the manifest of a new run, if nothing is recorded yet."""
         if self._manifest is not None:
             return
+        command = self._draft.asked
         if command.options is not None:  # how it is scored is recorded with the scores
             options = {n: v for n, v in command.options.items() if n not in _SCORED_BY}
             command = command.model_copy(update={"options": options})
-        self._write(
-            Manifest(
-                id=self.id,
-                identity=self.identity,
-                asked=command,
-                status="running",
-                queries=queries,
-                corpus_tables=tables,
-            )
-        )
+        entries = {"id": self.id, "asked": command, "status": "running"}
+        self._write(self._draft.model_copy(update=entries))
 
     def begin_work(self, **entries: Any) -> None:
         """Record that a stage works on the run, and entries of the manifest."""

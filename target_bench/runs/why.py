@@ -6,7 +6,6 @@ run a copy of each without credentials. No submission, report or export reads th
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from difflib import SequenceMatcher
 from hashlib import sha256
@@ -17,7 +16,7 @@ from target_bench.core.credentials import without_secrets
 from target_bench.core.errors import StoreError
 from target_bench.core.text_tables import counted, first_of
 from target_bench.runs.find import run_folders
-from target_bench.runs.manifest import Command, flatten
+from target_bench.runs.manifest import Manifest, flatten
 from target_bench.runs.record_log import write_file
 from target_bench.runs.result import Result, read_run
 from target_bench.runs.store import Run
@@ -39,76 +38,63 @@ class Change(NamedTuple):
         return f"{self.what}: {self.detail}" if self.detail else self.what
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """All that decides what a run makes, with what it takes to say that in words."""
-
-    identity: Mapping[str, Any]
-    command: Command
-    code: Mapping[str, str]  # own source file -> SHA-256
-    sources: Mapping[str, str]  # own source file -> its text without credentials
-    files: Mapping[str, str]  # data file -> SHA-256
-    n_tables: int | None
-    n_queries: int | None
-
-
-def read_recipe(run: Result) -> Recipe:
-    """Return the recipe of a stored run."""
-    manifest = run.manifest
-    sources = {}
-    for name in manifest.code:
-        with suppress(OSError):  # there is no copy with --no-source
-            path = run.folder / SOURCE / name
-            sources[name] = path.read_text(encoding="utf-8", errors="replace")
-    return Recipe(
-        manifest.identity.content,
-        run.command,
-        manifest.code,
-        sources,
-        manifest.files,
-        manifest.corpus_tables,
-        manifest.queries,
-    )
-
-
 # The user's own source files
 
+Sources = Mapping[str, bytes]
+"""Name of a source file -> its content."""
 
-def read_sources(files: Sequence[Path]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return name -> SHA-256 of source files, and name -> text without credentials.
 
-    A name is the path below the folder of the first file; of a file elsewhere its own name.
+def read_sources(files: Sequence[Path]) -> dict[str, bytes]:
+    """Return name -> content of source files.
+
+    A name is the path below the folder of the first file; elsewhere it is as much of the end of
+    the path as no other file has.
     """
-    hashes: dict[str, str] = {}
-    texts: dict[str, str] = {}
+    sources: dict[str, bytes] = {}
     for file in files:
-        folder = files[0].parent
-        is_below = file.is_relative_to(folder)
-        name = file.relative_to(folder).as_posix() if is_below else file.name
-        content = file.read_bytes()
-        hashes.setdefault(name, sha256(content).hexdigest())
-        texts.setdefault(name, without_secrets(content.decode("utf-8", "replace")))
-    return hashes, texts
+        names = ["/".join(file.parts[-n:]) for n in range(1, len(file.parts))]
+        if file.is_relative_to(files[0].parent):
+            names = [file.relative_to(files[0].parent).as_posix()]
+        name = next((name for name in names if name not in sources), names[-1])
+        sources[name] = file.read_bytes()
+    return sources
 
 
-def keep_sources(run: Run, recipe: Recipe, copies: bool) -> None:
-    """Record the hashes of source files, and write their copies, where they are not recorded."""
-    if run.manifest.code == recipe.code:
-        return  # nothing is written into a finished run that is used again
-    if copies and len(recipe.sources) <= _MOST_COPIES:
-        for name, text in recipe.sources.items():
-            write_file(run.folder / SOURCE / name, text.encode("utf-8", "backslashreplace"))
-    run.write_manifest(code=dict(recipe.code))
+def read_copies(run: Result) -> dict[str, bytes]:
+    """Return name -> content, without credentials, of the copies in a run folder."""
+    copies = {}
+    for name in run.manifest.code:
+        with suppress(OSError):  # there is no copy with --no-source
+            copies[name] = (run.folder / SOURCE / name).read_bytes()
+    return copies
+
+
+def hash_sources(sources: Sources) -> dict[str, str]:
+    """Return name -> SHA-256 of the content."""
+    return {name: sha256(content).hexdigest() for name, content in sources.items()}
+
+
+def write_copies(folder: Path, sources: Sources) -> None:
+    """Write copies of source files, without credentials, into a run folder."""
+    for name, content in sources.items() if len(sources) <= _MOST_COPIES else ():
+        text = _hide_secrets(content)
+        write_file(folder / SOURCE / name, text.encode("utf-8", "backslashreplace"))
+
+
+def _hide_secrets(content: bytes) -> str:
+    return without_secrets(content.decode("utf-8", "replace"))
 
 
 # Changes in words
 
 
-def find_changes(before: Recipe, after: Recipe) -> list[Change]:
+def find_changes(
+    before: Manifest, after: Manifest, old_sources: Sources, new_sources: Sources
+) -> list[Change]:
     """Return in what two runs differ, the code first; nothing where they are the same run."""
-    old, new = dict(flatten(before.identity)), dict(flatten(after.identity))
+    old, new = (dict(flatten(manifest.identity.content)) for manifest in (before, after))
     paths = [path for path in {**old, **new} if old.get(path) != new.get(path)]
-    changes = [*_code_changes(before, after)]
+    changes = [*_code_changes(before.code, after.code, old_sources, new_sources)]
     if not changes:
         changes += [_untold_code(path, new) for path in paths if path.endswith(".code")]
     changes += _data_changes(before, after)
@@ -127,15 +113,17 @@ def find_changes(before: Recipe, after: Recipe) -> list[Change]:
 _FINGERPRINTS = ("corpus_fingerprint", "queries_fingerprint")
 
 
-def _code_changes(before: Recipe, after: Recipe) -> Iterator[Change]:
-    for name in {**before.code, **after.code}:
-        if name not in before.code:
+def _code_changes(
+    before: Mapping[str, str], after: Mapping[str, str], old: Sources, new: Sources
+) -> Iterator[Change]:
+    for name in {**before, **after}:
+        if name not in before:
             yield Change(f"{name} is new in the code")
-        elif name not in after.code:
+        elif name not in after:
             yield Change(f"{name} is no longer in the code")
-        elif before.code[name] != after.code[name]:
-            texts = before.sources.get(name), after.sources.get(name)
-            detail = "" if None in texts else _changed_lines(str(texts[0]), str(texts[1]))
+        elif before[name] != after[name]:
+            is_there = name in old and name in new
+            detail = _changed_lines(*map(_hide_secrets, (old[name], new[name]))) if is_there else ""
             yield Change(f"the code of {name} changed", detail)
 
 
@@ -159,21 +147,23 @@ def _untold_code(path: str, identity: Mapping[str, Any]) -> Change:
     return Change(f"the code of {name} changed")
 
 
-def _data_changes(before: Recipe, after: Recipe) -> Iterator[Change]:
+def _data_changes(before: Manifest, after: Manifest) -> Iterator[Change]:
     was_named = set()
     for name in ("limit", "distractors", "about"):
-        old, new = getattr(before.command, name), getattr(after.command, name)
+        old, new = getattr(before.asked, name), getattr(after.asked, name)
         if old != new:
             was_named.add(name)
             yield Change(f"{name} changed", f"{_value_text(old)} → {_value_text(new)}")
-    tables, queries = (before.identity[n] != after.identity[n] for n in _FINGERPRINTS)
+    tables, queries = (
+        getattr(before.identity, n) != getattr(after.identity, n) for n in _FINGERPRINTS
+    )
     if tables and "distractors" not in was_named:
-        yield from _count_change(before.n_tables, after.n_tables, "table")
+        yield from _count_change(before.corpus_tables, after.corpus_tables, "table")
         yield from _file_changes(before, after) or [Change("the tables changed")]
     if queries and not was_named & {"limit", "about"}:
-        yield from _count_change(before.n_queries, after.n_queries, "question")
+        yield from _count_change(before.queries, after.queries, "question")
         yield from _file_changes(before, after) or [Change("the questions or their gold changed")]
-    corpora = before.command.corpus, after.command.corpus
+    corpora = before.asked.corpus, after.asked.corpus
     if (tables or queries) and corpora[0] != corpora[1]:
         detail = " → ".join(_value_text(corpus) for corpus in corpora)
         yield Change("the corpus is asked for in another way", detail)
@@ -187,7 +177,7 @@ def _count_change(before: int | None, after: int | None, noun: str) -> Iterator[
         yield Change(f"{n} {verb} {how}", f"{before:,} → {after:,}")
 
 
-def _file_changes(before: Recipe, after: Recipe) -> list[Change]:
+def _file_changes(before: Manifest, after: Manifest) -> list[Change]:
     old, new = before.files, after.files
     by_verb = {
         "changed": [name for name in new if name in old and old[name] != new[name]],
@@ -204,7 +194,7 @@ def _file_changes(before: Recipe, after: Recipe) -> list[Change]:
     return changes
 
 
-def _metric_changes(before: Recipe, after: Recipe, paths: Iterable[str]) -> Iterator[Change]:
+def _metric_changes(before: Manifest, after: Manifest, paths: Iterable[str]) -> Iterator[Change]:
     signatures = [path.removeprefix("metrics: ") for path in paths if path.startswith("metrics: ")]
     names = [signature.partition("|")[0] for signature in signatures]
     for name in dict.fromkeys(names):
@@ -212,7 +202,7 @@ def _metric_changes(before: Recipe, after: Recipe, paths: Iterable[str]) -> Iter
             yield Change(f"metric {name} is computed in another way")
         else:
             yield Change(f"metric {name} is in one of them alone")
-    old, new = ((r.command.options or {}).get("metrics") or [] for r in (before, after))
+    old, new = ((r.asked.options or {}).get("metrics") or [] for r in (before, after))
     for text in {*old} ^ {*new}:
         yield Change(f"metric {text} is in one of them alone")
 
@@ -259,13 +249,13 @@ def _value_text(value: Any) -> str:
 # Why a run is new
 
 
-def explain_new(run: Run, recipe: Recipe) -> str:
+def explain_new(run: Run, sources: Sources) -> str:
     """Say why the newest run of the same plug-ins and data is not used again; "" without one."""
-    earlier = [other for other in _find_alike(run, recipe.command) if other.manifest.started]
+    earlier = [other for other in _find_alike(run) if other.manifest.started]
     if not earlier:
         return ""
     newest = max(earlier, key=lambda other: _read_time(other).timestamp())
-    changes = find_changes(read_recipe(newest), recipe)
+    changes = find_changes(newest.manifest, run.manifest, read_copies(newest), sources)
     if not changes:
         return ""
     started = _read_time(newest)
@@ -281,8 +271,9 @@ def _read_time(run: Result) -> datetime:
     return datetime.fromisoformat(str(run.manifest.started))
 
 
-def _find_alike(run: Run, command: Command) -> Iterator[Result]:
+def _find_alike(run: Run) -> Iterator[Result]:
     """Yield the other runs of the same task, corpus, split and labels."""
+    command = run.manifest.asked
     words = run.id.rpartition("-")[0]
     for folder in run_folders(run.folder.parent):
         if folder != run.folder and folder.name.rpartition("-")[0] == words:

@@ -16,7 +16,7 @@ from target_bench.data.selection import select_task
 from target_bench.harness.run_notes import add_notes
 from target_bench.runs.result import Result, read_run
 from target_bench.runs.store import Run
-from tests.builders import ASKED, Recorder, messages_of, run_identity
+from tests.builders import Recorder, first_manifest, messages_of
 from tests.target import TARGET
 
 QUERIES = select_task(load("mini"), "retrieval").queries
@@ -366,8 +366,8 @@ def test_an_interrupted_run_keeps_its_rankings_and_notes(
 
 def test_a_note_is_told_and_recorded_once(tmp_path: Path) -> None:
     """However often a run is gone on with."""
-    store, observer = Run(tmp_path, ["x"], run_identity()), Recorder()
-    store.begin(ASKED, 1)
+    store, observer = Run(tmp_path, ["x"], first_manifest()), Recorder()
+    store.begin()
     add_notes(store, "bm25", ["slow", "slow"], observer)
     add_notes(store, "bm25", ["slow", "new"], observer)
     assert store.manifest.notes == ("slow", "new")

@@ -15,7 +15,7 @@ import pytest
 from target_bench.core.schema import TableId
 from target_bench.runs.result import Result
 from target_bench.runs.store import Run
-from tests.builders import ASKED, Counting, Recorder, only, run_identity, same_scores
+from tests.builders import Counting, Recorder, first_manifest, only, same_scores
 from tests.runs.forked import Forked
 from tests.runs.processes import (
     N_QUERIES,
@@ -30,7 +30,7 @@ from tests.runs.processes import (
 from tests.target import TARGET
 
 PATIENCE = 60
-IDENTITY = run_identity()
+MANIFEST = first_manifest()
 
 
 @contextmanager
@@ -136,9 +136,9 @@ def test_threads(tmp_path: Path) -> None:
 def test_a_lock_is_given_back_and_what_was_found_meanwhile_is_read(tmp_path: Path) -> None:
     """After an error too; what killed processes left is removed: nobody else can be writing it."""
     messages: list[str] = []
-    early, late = (Run(tmp_path, ["x"], IDENTITY) for _ in range(2))
+    early, late = (Run(tmp_path, ["x"], MANIFEST) for _ in range(2))
     with early.locked(messages.append):
-        early.begin(ASKED, 1)
+        early.begin()
         early.write_manifest(seconds={"load": 1})
     (early.folder / "scores.123.tmp").write_text("half", encoding="utf-8")
     assert late.is_new
@@ -159,7 +159,7 @@ def test_a_lock_is_given_back_and_what_was_found_meanwhile_is_read(tmp_path: Pat
 def test_a_lock_that_is_held_for_a_moment(tmp_path: Path) -> None:
     """As by who reads a finished run: nobody hears of that."""
     messages: list[str] = []
-    run, other = (Run(tmp_path, ["x"], IDENTITY) for _ in range(2))
+    run, other = (Run(tmp_path, ["x"], MANIFEST) for _ in range(2))
     held = threading.Event()
 
     def hold() -> None:
@@ -187,14 +187,14 @@ def _is_locked(path: Path) -> bool:
 def test_folder_that_is_removed_meanwhile(tmp_path: Path) -> None:
     """It is made again, and locked."""
     messages: list[str] = []
-    run, other = (Run(tmp_path, ["x"], IDENTITY) for _ in range(2))
-    run.begin(ASKED, 1)
+    run, other = (Run(tmp_path, ["x"], MANIFEST) for _ in range(2))
+    run.begin()
 
     def go_on() -> None:
         with other.locked(messages.append):
             assert other.is_new
             assert _is_locked(other.folder / "lock")
-            other.begin(ASKED, 1)
+            other.begin()
             other.write_manifest(seconds={"load": 2})
 
     thread = threading.Thread(target=go_on)
@@ -203,7 +203,7 @@ def test_folder_that_is_removed_meanwhile(tmp_path: Path) -> None:
         _until(lambda: bool(messages))
         shutil.rmtree(run.folder)
     thread.join(PATIENCE)
-    assert Run(tmp_path, ["x"], IDENTITY).manifest.seconds == {"load": 2}
+    assert Run(tmp_path, ["x"], MANIFEST).manifest.seconds == {"load": 2}
 
 
 def test_file_systems_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
