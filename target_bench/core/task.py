@@ -173,6 +173,9 @@ class View:
         gives: what an answer is, in words.
         slices: what its scores are broken down by unless asked for otherwise: names of metadata.
         summary: sums up what ``Task.report`` gave.
+        breakdown: what ``Task.report`` gave -> why answers are wrong -> outcome -> number; a report
+            shows it as a table.
+        properties: those of its answers by which scores can be shown, besides those of queries.
         remarks: what ``Task.report`` gave -> query id -> what is wrong with that query.
         detail: the line of ``judgements.jsonl`` -> what a report shows of it, by name. An entry
             ``verdict``, if there is one, is what became of the answer, in a word. Default: what is
@@ -183,6 +186,8 @@ class View:
     gives: str = ""
     slices: tuple[str, ...] = ()
     summary: Callable[[Mapping[str, Any]], Sequence[SummaryBlock]] = lambda _report: ()
+    breakdown: Callable[[Mapping[str, Any]], Mapping[str, Mapping[str, int]]] = lambda _report: {}
+    properties: tuple[str, ...] = ()
     remarks: Callable[[Mapping[str, Any]], Mapping[str, Sequence[str]]] = lambda _report: {}
     detail: Callable[[Mapping[str, Any]], Mapping[str, Any]] = _shown
 

@@ -141,7 +141,7 @@ def evaluate_pairs(
     properties = read_texts("by", by)
     with report_progress(observer):
         data = [(text, load_queries(text, corpus, config, load_once)) for text, corpus in pairs]
-        check_properties(properties, [dataset for _, dataset in data])
+        check_properties(properties, data)
         results = []
         for system, (text, dataset) in product(systems, data):
             task = make_task(text)
@@ -189,11 +189,15 @@ def load_queries(text: str, corpus: CorpusLike, config: RunConfig, load_once: Lo
     return limit_queries(select_task(dataset, find_task(text)), config.limit)
 
 
-def check_properties(names: Sequence[str], datasets: Iterable[Dataset]) -> None:
-    """See that queries have the properties by which scores are wanted."""
-    for dataset in datasets if names else ():
+def check_properties(names: Sequence[str], data: Iterable[tuple[str, Dataset]]) -> None:
+    """See that queries, or answers of a task, have the properties by which scores are wanted."""
+    for text, dataset in data if names else ():
         for name in names:
-            slicing.by_name(slicing.by_property(dataset.queries), name)
+            columns = slicing.by_property(dataset.queries)
+            of_answers = dict.fromkeys(
+                find_task(text).view.properties, [None] * len(dataset.queries)
+            )
+            slicing.by_name(of_answers | columns, name)
 
 
 def _make_retrievers(

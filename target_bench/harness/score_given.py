@@ -98,7 +98,7 @@ def score_given(
             else:
                 retriever = make_retriever(NO_CONTEXT, observer)
                 answers = _answers_of(predictions, order, everything, observer)
-            check_properties(names, [dataset])
+            check_properties(names, [(text, dataset)])
             results.append(
                 run_system(
                     options,

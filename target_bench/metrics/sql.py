@@ -183,12 +183,29 @@ _R_VES = _spec(
     digits=2,
     tolerance=0.01,
 )
+_UNKNOWN_TABLE = _spec(
+    "unknown_table",
+    "unknown table",
+    "share of queries whose prediction names a table that is not there",
+    "SQLite",
+    higher_is_better=False,
+)
+_UNKNOWN_COLUMN = _spec(
+    "unknown_column",
+    "unknown column",
+    "share of queries whose prediction names a column that is not there",
+    "SQLite",
+    higher_is_better=False,
+)
 _METRICS: list[tuple[MetricSpec, Callable[[JudgedQuery], float]]] = [
     (_EX_BIRD, lambda query: query.bird),
     (_EX_SPIDER, lambda query: query.spider),
     (_SOFT_F1, lambda query: query.soft_f1),
     (_R_VES, lambda query: 100 * sqrt(reward(query.time_ratio))),
+    (_UNKNOWN_TABLE, lambda query: float(query.verdict == "unknown_table")),
+    (_UNKNOWN_COLUMN, lambda query: float(query.verdict == "unknown_column")),
 ]
+_IF_ASKED = (_UNKNOWN_TABLE.name, _UNKNOWN_COLUMN.name)  # by --metric
 
 DEFINITIONS = by_name(
     *(MetricDefinition(spec, partial(MeanOverQueries, spec, value)) for spec, value in _METRICS)
@@ -197,8 +214,9 @@ DEFINITIONS = by_name(
 
 
 def sql_metrics(timed: bool = False) -> list[Metric[JudgedSQL]]:
-    """Make every metric of SQL."""
-    return [d.make() for d in DEFINITIONS.values() if timed or TIMED not in d.spec.needs]
+    """Make the metrics of SQL but for those that are asked for by name."""
+    definitions = [d for name, d in DEFINITIONS.items() if name not in _IF_ASKED]
+    return [d.make() for d in definitions if timed or TIMED not in d.spec.needs]
 
 
 # Times: BIRD's R-VES.

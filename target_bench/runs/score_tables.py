@@ -10,6 +10,7 @@ from target_bench.core.task import NOT_JUDGED, SummaryBlock
 from target_bench.core.text_tables import Column, Mark, TextTable, best_rows, counted, first_of
 from target_bench.metrics import stats
 from target_bench.metrics.scores import (
+    canonical_name,
     edited_metrics,
     is_built_in,
     ranking_metrics,
@@ -95,12 +96,23 @@ def shown_metrics(results: Sequence["Result"]) -> list[str]:
 
     About answers: the deepest recall and the first two of the main figures. About rankings: recall
     at the smallest and the largest cutoff, that of databases at the smallest (TARGET's rule), and
-    the metrics of sets, which are there where they were asked for. The user's own metrics stand
-    after them.
+    the metrics of sets, which are there where they were asked for. The user's own metrics and those
+    that were asked for by name stand after them.
     """
     retrieved = any(r.retriever is not None and not r.identity.is_no_context for r in results)
     scores = [result.all_scores for result in results]
-    return metrics_worth_a_column(scores, bool(results[0].generator), retrieved)
+    main = metrics_worth_a_column(scores, bool(results[0].generator), retrieved)
+    return list(dict.fromkeys([*main, *_list_asked(results)]))
+
+
+def _list_asked(results: Sequence["Result"]) -> list[str]:
+    """List the metrics of these runs that ``--metric`` named."""
+    asked = [
+        canonical_name(str(text).partition(":")[0])
+        for result in results
+        for text in (result.command.options or {}).get("metrics", ())
+    ]
+    return [name for name in asked if any(name in result.all_scores for result in results)]
 
 
 def metrics_worth_a_column(
@@ -176,16 +188,28 @@ def _latency_cell(latency: Mapping[str, Any] | None) -> str:
 def slice_tables(results: Sequence["Result"]) -> list[TextTable]:
     """Return the scores by each property of the queries that was asked for."""
     runs = [(result.label, result.parts()) for result in results if results[0].by]
-    return [slice_table(name, runs) for name in dict.fromkeys(results[0].by)]
+    asked = _list_asked(results)
+    return [slice_table(name, runs, asked) for name in dict.fromkeys(results[0].by)]
 
 
-def slice_table(name: str, runs: Sequence[tuple[str, Mapping[str, ScoresOfParts]]]) -> TextTable:
-    """Lay out the scores of runs by a property: one row per value and run."""
+def slice_table(
+    name: str,
+    runs: Sequence[tuple[str, Mapping[str, ScoresOfParts]]],
+    asked: Sequence[str] = (),
+) -> TextTable:
+    """Lay out the scores of runs by a property: one row per value and run.
+
+    Args:
+        name: the property.
+        runs: name of each run, and its scores by property.
+        asked: metrics that were asked for by name, which get a column each.
+    """
     parts = [(run, by[name]) for run, by in runs]
     values = list(dict.fromkeys(value for _, by_value in parts for value in by_value))
     shown = table_metrics(
         {m: s for _, by in parts for part in by.values() for m, s in part.items()}
     )
+    shown = list(dict.fromkeys([*shown, *asked]))
     rows = []
     for value in values:
         for run, by_value in parts:

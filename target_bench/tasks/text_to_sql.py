@@ -109,6 +109,8 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
         "a SQL statement",
         slices=("hardness", "difficulty", "database", _RETRIEVED),
         summary=lambda report: _summarize(report),
+        breakdown=lambda report: {_WHY[why]: n for why, n in report.get("wrong", {}).items()},
+        properties=("outcome", _RETRIEVED),
         detail=lambda record: {name: record[name] for name in _DETAIL if name in record},
     )
 
@@ -332,9 +334,9 @@ def _count_judged(report: Mapping[str, Any]) -> SummaryBlock:
     return SummaryBlock(f"judged in {report['engine']}", text=text, is_first=bool(differing))
 
 
-_WHY = {
-    "not_retrieved": " because not retrieved",
-    "retrieved": " although retrieved",
+_WHY: Mapping[str, str] = {
+    "not_retrieved": "because not retrieved",
+    "retrieved": "although retrieved",
     "not_ranked": "",
 }
 
@@ -347,7 +349,7 @@ def _describe_wrong(name: str, counts: Mapping[str, int]) -> str:
         if outcome in counts
     ]
     details = f" ({', '.join(unknown)})" if unknown else ""
-    return f"{sum(counts.values())}{_WHY[name]}{details}"
+    return f"{sum(counts.values())} {_WHY[name]}".rstrip() + details
 
 
 def _list_groups(by: Mapping[str, Mapping[str, Any]]) -> Iterator[SummaryBlock]:

@@ -20,6 +20,7 @@ from target_bench.harness.score import _computed
 from target_bench.metrics import scores as scores_module
 from target_bench.metrics.bertscore import SPEC as BERT_SCORE
 from target_bench.metrics.scores import all_specs, is_built_in, named, parse, spec_of, specs_of
+from target_bench.metrics.sql import DEFINITIONS as OF_SQL
 from target_bench.models.text_metrics import DEFINITIONS as BY_MODELS
 from target_bench.runs.score_tables import score_cell
 from target_bench.tables.answer_tables import FORMATS
@@ -56,8 +57,9 @@ def _metrics_of(task: str) -> list[Metric[Any]]:
 
 def test_every_metric_of_a_task_is_declared_and_every_declaration_is_of_one() -> None:
     judged = (OF_TABLES["p_content"], OF_TABLES["p_structure"], *BY_MODELS.values())
-    by_models = (BERT_SCORE, *(definition.spec for definition in judged))
-    met = {spec.name: spec for spec in by_models}
+    by_name = (OF_SQL["unknown_table"], OF_SQL["unknown_column"])
+    asked_for = (BERT_SCORE, *(definition.spec for definition in (*judged, *by_name)))
+    met = {spec.name: spec for spec in asked_for}
     for task in BUILT_IN["task"]:
         for metric in _metrics_of(task):
             assert spec_of(metric.name) == metric.spec

@@ -1,11 +1,15 @@
 """What the task says of its judged answers."""
 
+import json
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from target_bench.cli.main import app
 from target_bench.core.schema import Generation, Judgement, Retrieval, TableId
 from target_bench.core.task import Predictions
 from target_bench.data.load import load
@@ -95,3 +99,38 @@ def test_wrong_answers_are_told_apart_by_what_was_retrieved(
     assert [sql is None for sql in task.parsed(examples)] == [name == "none" for name in ids]
     yes_no = ["yes" if {*BOTH} <= {*retrieved[name]} else "no" for name in ids]
     assert properties.get("gold_retrieved") == (yes_no if any(retrieved.values()) else None)
+
+
+@pytest.mark.parametrize(("k", "gold_retrieved"), [(1, "no"), (2, "yes")])
+def test_unknown_names_are_columns_if_asked_for_and_rows_of_the_report(
+    folder: Path, tmp_path: Path, k: int, gold_retrieved: str
+) -> None:
+    """Both gold tables fit among two tables, not in one."""
+    answers = [{"query_id": name, "text": sql} for name, sql in ANSWERS.items()]
+    (tmp_path / "answers.jsonl").write_text("\n".join(map(json.dumps, answers)), encoding="utf-8")
+
+    def invoke(*command: str) -> str:
+        done = CliRunner().invoke(app, list(command))
+        assert done.exit_code == 0, (done.output, done.exception)
+        return done.stdout
+
+    shown = invoke(
+        *("run", str(folder / "d.sqlite"), "--task", "text-to-sql:workers=1", "--top-k", str(k)),
+        *("--generator", f"replay:file={tmp_path / 'answers.jsonl'}", "--retriever", "oracle"),
+        *("--metric", "unknown_table", "--metric", "unknown_column", "--by", "gold_retrieved"),
+        *("--out", str(tmp_path / "runs")),
+    )
+    scores, parts = shown.split("by gold_retrieved")
+    for table in scores, parts:
+        assert re.search(r"unknown_table \[95%\] +unknown_column \[95%\]", table)
+        assert re.search(r" \.200 \[.*\] +\.200 \[", table)
+    assert re.search(rf"^ {gold_retrieved} +5 ", parts, re.MULTILINE)
+    (run,) = (tmp_path / "runs").glob("text-to-sql-*")
+    invoke("report", str(run), "-o", str(tmp_path / "report.html"))
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    (wrong,) = re.findall('(?s)<table class="figures" id="wrong">.*?</table>', page)
+    cells = re.findall("<t[hd](?: [^>]*)?>(.*?)</t[hd]>", re.sub("</?span[^>]*>", "", wrong))
+    why = {"no": "because not retrieved", "yes": "although retrieved"}[gold_retrieved]
+    assert cells[:3] == ["run", "wrong", "queries"]
+    assert {*cells[3:7]} == {"wrong result", "unknown table", "unknown column", "no prediction"}
+    assert cells[8:] == [why, "4", "1", "1", "1", "1"]

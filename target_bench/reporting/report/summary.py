@@ -1,5 +1,6 @@
 """The figures at the top of a report: scores, differences with tests, times, slices."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import inf, isnan, nan
@@ -53,6 +54,7 @@ def summarize(runs: Sequence[ReportRun], dataset: Dataset, by: Sequence[str] = (
         "metrics": list_metrics(runs),
         "best": {metric: find_best(runs, metric) for metric in specs},
         "differences": list_differences(runs, mains),
+        "wrong": list_reasons(runs),
         "columns": count_queries_and_times(runs),
         "times_note": left_out_note(run.run.times.left_out for run in runs) or "",
         "slices": score_slices(runs, mains, dataset, by) if any(mains) else [],
@@ -278,6 +280,21 @@ _ANSWER_COUNTS = {
     "input_tokens": "tokens in",
     "output_tokens": "tokens out",
 }
+
+
+def list_reasons(runs: Sequence[ReportRun]) -> Shown:
+    """Lay out why the answers of each run are wrong, and with which outcomes."""
+    rows = [
+        (i, why, counts)
+        for i, run in enumerate(runs)
+        if run.run.report
+        for why, counts in run.task.view.breakdown(run.run.report).items()
+    ]
+    totals = Counter[str]()
+    for _, _, counts in rows:
+        totals.update(counts)
+    outcomes = [name for name, _ in totals.most_common()]
+    return {"rows": rows, "outcomes": outcomes}
 
 
 def count_queries_and_times(runs: Sequence[ReportRun]) -> dict[str, list[str]]:
