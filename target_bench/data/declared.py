@@ -14,9 +14,18 @@ from target_bench.core.observer import Observer
 from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import NO_DATABASE, CorpusInfo, Query, Table, TableId
 from target_bench.core.settings import written_settings
-from target_bench.data.formats import records
-from target_bench.data.formats.cells import convert_cells
-from target_bench.data.formats.record_files import read_records
+from target_bench.data.formats.queries import DEFAULT_SPLIT, describe_path, normalize_split
+from target_bench.data.formats.records import (
+    convert_row,
+    convert_value,
+    explain_type,
+    find_field,
+    name_columns,
+    read_answer,
+    read_identifier,
+    read_records,
+    read_rows,
+)
 
 
 class DeclaredCorpus(CorpusLoader):
@@ -54,72 +63,57 @@ class DeclaredCorpus(CorpusLoader):
         """Yield the query of every record."""
         columns = self._columns
         for number, (place, record) in enumerate(self._records(release, split)):
-            query_id: Any = _find(record, columns.query_id, place) if columns.query_id else number
-            text = _find(record, columns.query, place)
+            text = find_field(record, columns.query, place)
             if not isinstance(text, str):
-                raise _explain_type(place, columns.query, "text", text)
-            answer = _find(record, columns.answer, place) if columns.answer else None
+                raise explain_type(place, columns.query, "text", text)
+            answer = find_field(record, columns.answer, place) if columns.answer else None
             yield Query(
-                records.read_identifier(query_id, columns.query_id, place),
+                _find_id(record, columns.query_id, place, str(number)),
                 text,
                 (self._find_table_id(record, place),),
-                records.read_answer(records.convert_value(answer, columns.answer, place), place),
-                self._database_id(record, place),
+                read_answer(answer, columns.answer, place),
+                _find_id(record, columns.database_id, place, NO_DATABASE),
                 _find_all(record, columns.metadata, place),
             )
 
     def _records(self, release: Release, split: str) -> Iterator[tuple[str, Any]]:
-        if self._files is None:
-            paths = _find_files(release, self.info, split)
-        else:
+        if self._files is not None:
             paths = [release.require(name) for name in self._files[split]]
+        elif not (paths := _match_files(release, self.info, split)):
+            release.require(*dict.fromkeys(p for s in self.info.sources(split) for p in s.patterns))
         for path in paths:
             yield from read_records(release, path)
 
     def _table(self, record: Any, place: str) -> Table:
         columns = self._columns
         if columns.table:
-            names, *rows = _read_rows(record, columns.table, place, at_least=1)
+            whole = find_field(record, columns.table, place)
+            names, *rows = read_rows(whole, columns.table, place, header=True)
         else:
-            names, rows = (
-                _read_cells(record, columns.header, place),
-                _read_rows(record, columns.rows, place),
-            )
-        header = records.name_columns(names)
-        table_id = (
-            self._find_table_id(record, place)
-            if columns.table_id
-            else TableId(self._database_id(record, place), _digest(header, rows).hex())
-        )
+            names = find_field(record, columns.header, place)
+            if not isinstance(names, list):
+                raise explain_type(place, columns.header, "a list", names)
+            names = convert_row(names, f"{place}: field {columns.header!r}")
+            rows = read_rows(find_field(record, columns.rows, place), columns.rows, place)
+        header = name_columns(names)
+        if columns.table_id:
+            table_id = self._find_table_id(record, place)
+        else:
+            database = _find_id(record, columns.database_id, place, NO_DATABASE)
+            table_id = TableId(database, _digest(header, rows).hex())
         return Table(table_id, header, rows, _find_all(record, columns.context, place))
 
     def _find_table_id(self, record: Any, place: str) -> TableId:
-        name = self._columns.table_id
-        if not name:
+        columns = self._columns
+        if not columns.table_id:
             return self._table(record, place).id
-        value = records.read_identifier(_find(record, name, place), name, place)
-        return TableId(self._database_id(record, place), value)
-
-    def _database_id(self, record: Any, place: str) -> str:
-        name = self._columns.database_id
-        return (
-            records.read_identifier(_find(record, name, place), name, place)
-            if name
-            else NO_DATABASE
-        )
+        database = _find_id(record, columns.database_id, place, NO_DATABASE)
+        return TableId(database, _find_id(record, columns.table_id, place, ""))
 
 
 def _digest(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> bytes:
     content = json.dumps([header, rows], default=repr).encode()
     return hashlib.blake2b(content, digest_size=16).digest()
-
-
-def _find_files(release: Release, info: CorpusInfo, split: str) -> list[Path]:
-    """Return the files of a split."""
-    paths = _match_files(release, info, split)
-    if not paths:
-        release.require(*dict.fromkeys(p for s in info.sources(split) for p in s.patterns))
-    return paths
 
 
 def _match_files(release: Release, info: CorpusInfo, split: str) -> list[Path]:
@@ -134,61 +128,19 @@ def _match_files(release: Release, info: CorpusInfo, split: str) -> list[Path]:
     return paths
 
 
-def _find(record: Any, name: str, place: str) -> Any:
-    """Return a field of a record; dots lead into objects."""
-    if isinstance(record, Mapping) and name in record:
-        return record[name]
-    value = record
-    for part in name.split("."):
-        if not isinstance(value, Mapping):
-            raise DataError(f"{place}: expected a JSON object, found {type(value).__name__}")
-        if part not in value:
-            raise DataError(f"{place}: no field {name!r}; it has {', '.join(value) or 'no field'}")
-        value = value[part]
-    return value
+def _find_id(record: Any, name: str, place: str, default: str) -> str:
+    """Return the id in a field; the default where no field is named."""
+    return read_identifier(find_field(record, name, place), name, place) if name else default
 
 
 def _find_all(record: Any, names: Mapping[str, str], place: str) -> dict[str, Any]:
     """Return the fields of a record that are not null, by the names they have here."""
-    values = ((ours, theirs, _find(record, theirs, place)) for ours, theirs in names.items())
+    values = ((ours, theirs, find_field(record, theirs, place)) for ours, theirs in names.items())
     return {
-        ours: records.convert_value(value, theirs, place)
+        ours: convert_value(value, theirs, place)
         for ours, theirs, value in values
         if value is not None
     }
-
-
-def _read_cells(record: Any, name: str, place: str) -> list[Any]:
-    value = _find(record, name, place)
-    if not isinstance(value, list):
-        raise _explain_type(place, name, "a list", value)
-    try:
-        return list(convert_cells(value))
-    except TypeError as error:
-        raise DataError(f"{place}: field {name!r}: {error}") from error
-
-
-def _read_rows(record: Any, name: str, place: str, at_least: int = 0) -> list[list[Any]]:
-    value = _find(record, name, place)
-    if not isinstance(value, list) or len(value) < at_least:
-        what = "a list of rows, the header first" if at_least else "a list of rows"
-        raise _explain_type(place, name, what, value)
-    rows = []
-    for number, row in enumerate(value):
-        try:
-            if not isinstance(row, list):
-                raise TypeError(f"it is {type(row).__name__}")
-            rows.append(list(convert_cells(row)))
-        except TypeError as error:
-            raise DataError(
-                f"{place}: {name} row {number} is not a list of cells: {row!r:.80} ({error})"
-            ) from error
-    return rows
-
-
-def _explain_type(place: str, name: str, what: str, value: Any) -> DataError:
-    kind = type(value).__name__
-    return DataError(f"{place}: field {name!r} should be {what}, but is {kind}: {value!r:.80}")
 
 
 # Data sets of the hub by name
@@ -228,7 +180,7 @@ def load_hub_corpus(name: str, observer: Observer | None = None) -> CorpusLoader
     path = folder / PurePosixPath(repository).name
     if columns:
         files = _group_by_split(path)
-        own = replace(records.describe_path(path, files), name=plain, title=title)
+        own = replace(describe_path(path, files), name=plain, title=title)
         plugin: CorpusLoader = DeclaredCorpus(own, columns, files)
         plugin.embedded = path
     else:
@@ -262,7 +214,7 @@ def _group_by_split(folder: Path) -> dict[str, list[str]]:
     names = [path for path in paths if any(map(path.endswith, (s[1:] for s in _RECORD_FILES)))]
     by_split: dict[str, list[str]] = {}
     for name in names:
-        words = map(records.normalize_split, re.split(r"[\W_]+", name))
+        words = map(normalize_split, re.split(r"[\W_]+", name))
         if split := next((word for word in words if word in ("train", "validation", "test")), ""):
             by_split.setdefault(split, []).append(name)
     for split, files in by_split.items():
@@ -272,4 +224,4 @@ def _group_by_split(folder: Path) -> dict[str, list[str]]:
                 f"{folder}: the split {split} lies in {', '.join(sorted(homes))}. Name one with "
                 f"files=, as in files={min(homes)}/*"
             )
-    return by_split or {records.DEFAULT_SPLIT: names}
+    return by_split or {DEFAULT_SPLIT: names}

@@ -23,11 +23,17 @@ from target_bench.core.schema import (
 )
 from target_bench.core.unicode_text import compose
 from target_bench.data.folders import folder_of
-from target_bench.data.formats import detect, records
+from target_bench.data.formats import detect
+from target_bench.data.formats import queries as questions
 from target_bench.data.formats.database_files import Databases
 from target_bench.data.formats.kinds import PARTS, find_suffix
 from target_bench.data.formats.own_folder import TableFolder
-from target_bench.data.formats.record_files import drop_index, read_arrow_grid, read_arrow_values
+from target_bench.data.formats.records import (
+    convert_value,
+    drop_index,
+    read_arrow_grid,
+    read_arrow_values,
+)
 from target_bench.data.load import loader, split_of
 from target_bench.data.reading import make_dataset, read
 from target_bench.data.table_text import add_languages
@@ -39,7 +45,7 @@ def from_dataframe(
     *,
     context: Mapping[str, Mapping[str, Any]] | None = None,
     name: str = "frames",
-    split: str = records.DEFAULT_SPLIT,
+    split: str = questions.DEFAULT_SPLIT,
 ) -> Dataset:
     """Make a corpus of data frames.
 
@@ -60,8 +66,8 @@ def from_dataframe(
         DataError: a value is not a data frame, a field is missing or of another type, or a gold
             table is not among the tables.
     """
-    split = records.normalize_split(split)
-    info = records.describe_own_data(name, name, "data frames", (split,))
+    split = questions.normalize_split(split)
+    info = questions.describe_own_data(name, name, "data frames", (split,))
     if not isinstance(tables, Mapping):
         raise DataError(f"tables should map ids to data frames, but is {type(tables).__name__}")
     context = context or {}
@@ -78,12 +84,12 @@ def from_dataframe(
         place = f"table {table_id!r}"
         header, rows = read_arrow_grid(_convert_to_arrow(frame, place), place)
         known = {"title": str(table_id), **context.get(table_id, {})}
-        entries = {name: records.convert_value(value, name, place) for name, value in known.items()}
+        entries = {name: convert_value(value, name, place) for name, value in known.items()}
         converted.append(Table(TableId("0", str(table_id)), header, rows, entries))
     read_queries = [
-        records.read_query(record, f"query {number}")
+        questions.read_query(record, f"query {number}")
         for number, record in enumerate([] if queries is None else _read_query_records(queries), 1)
-        if records.read_split(record, f"query {number}", default=split) == split
+        if questions.read_split(record, f"query {number}", default=split) == split
     ]
     return make_dataset(
         info, split, add_languages(converted), read_queries, tables_alone=queries is None
@@ -196,7 +202,7 @@ def find_question_file(corpus: str, add: bool) -> Path:
             "which gets a copy of the tables and the questions"
         )
     folder = Release(path.parent, str(path.parent))
-    there = next(filter(None, map(folder.find, (path.name, *records.FILES))), None)
+    there = next(filter(None, map(folder.find, (path.name, *questions.FILES))), None)
     if there is None or (add and there == path):
         return path
     more = "" if there != path else "--add adds to them; "

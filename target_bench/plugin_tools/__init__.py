@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from target_bench.core.release import decode, field, texts
     from target_bench.core.schema import Field, Format, RowLimit
     from target_bench.data.formats.csv_files import csv_grid
-    from target_bench.data.formats.query_log import read_log
+    from target_bench.data.formats.queries import read_log
     from target_bench.data.load import tasks_and_corpora
     from target_bench.data.table_text import WORDS, Analyzer, first_rows, stop_words
     from target_bench.models.encoders.encoding import Encoding
@@ -56,7 +56,7 @@ _HOME = {
     "note_cached": "core.cache_use",
     "make_part": "core.registry",
     "plugin_identity": "core.identity",
-    "read_log": "data.formats.query_log",
+    "read_log": "data.formats.queries",
     "stop_words": "data.table_text",
     "tasks_and_corpora": "data.load",
     "texts": "core.release",

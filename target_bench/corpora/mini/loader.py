@@ -9,7 +9,7 @@ from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
 from target_bench.data.databases.built_files import build_sqlite
 from target_bench.data.databases.stored_tables import LazyRows, read_stored_tables
-from target_bench.data.formats.records import read_queries
+from target_bench.data.formats.queries import read_query, read_split
 
 
 class Mini(CorpusLoader):
@@ -68,7 +68,9 @@ class Mini(CorpusLoader):
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Yield the queries about web tables and databases, then those that no ranking has."""
         for name in _QUERIES:
-            yield from read_queries(release, release.require(name), split)
+            for place, record in release.json_lines(release.require(name)):
+                if read_split(record, place) == split:
+                    yield read_query(record, place)
 
     def databases(self, release: Release, split: str) -> Mapping[str, Path]:  # noqa: ARG002 (the contract's argument)
         """Return the three databases."""

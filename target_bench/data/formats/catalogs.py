@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from target_bench.core.errors import DataError
 from target_bench.core.release import Release, field
 from target_bench.core.schema import NO_DATABASE, Table, TableId
-from target_bench.data.formats import records
 from target_bench.data.formats.csv_files import read_csv
-from target_bench.data.formats.own_corpus import OwnCorpus
+from target_bench.data.formats.queries import OwnCorpus
+from target_bench.data.formats.records import read_csv_records
 
 MANIFEST, CATALOG = "manifest.json", "catalog.json"
 """dbt's files: what its project declares, and the columns that the warehouse has."""
@@ -54,7 +54,7 @@ class Catalog(OwnCorpus):
     Args:
         path: ``manifest.json`` or ``catalog.json`` of dbt, or the folder of both; or a CSV of
             ``information_schema.columns``.
-        settings: ``split`` and ``seed`` divide the questions, as in ``split=time:.8``.
+        settings: ``split`` divides the questions, as in ``split=time:.8``.
 
     Raises:
         ConfigError: a setting is unknown or invalid.
@@ -64,7 +64,6 @@ class Catalog(OwnCorpus):
 
     def __init__(self, path: Path, settings: Mapping[str, Any] | None = None) -> None:
         super().__init__(path, settings)
-        self._refuse_settings(path)
         self.path = path
 
     @classmethod
@@ -114,9 +113,9 @@ def _read_column_list(release: Release, path: Path) -> Iterator[Table]:
     """Yield the tables of a list of columns, in the order of their first ones."""
     columns: dict[TableId, list[tuple[float, _Column]]] = {}
     contexts: dict[TableId, dict[str, Any]] = {}
-    for place, record in records.read_csv_records(release, path, ()):
+    for place, record in read_csv_records(release, path):
         names = _name_fields(record)
-        known = {meaning: record[name].strip() for meaning, name in names.items()}
+        known = {meaning: record[name].strip() for meaning, name in names.items() if record[name]}
         if "table" not in known or "column" not in known:
             raise DataError(f"{place}: a row needs the name of a table and that of a column")
         if known.get("schema", "").lower() in _OF_THE_SYSTEM:

@@ -18,9 +18,8 @@ from target_bench.data.databases.stored_tables import (
     read_stored_tables,
     read_view_names,
 )
-from target_bench.data.formats import records
 from target_bench.data.formats.file_tables import FileSettings, FileTable
-from target_bench.data.formats.own_corpus import OwnCorpus
+from target_bench.data.formats.queries import FILES, OwnCorpus
 from target_bench.sql.gold_tables import gold_tables
 
 _VIEWS = (
@@ -39,7 +38,7 @@ class Databases(OwnCorpus):
         path: the database file, opened read-only, or the folder.
         queries: the queries; default: ``queries.jsonl`` or ``.csv`` in the folder, and before it
             ``<name>.queries.jsonl`` or ``.csv`` beside one file.
-        settings: ``split`` and ``seed`` divide the queries, as in ``split=time:.8``.
+        settings: ``split`` divides the queries, as in ``split=time:.8``.
 
     Raises:
         ConfigError: a setting is unknown or invalid.
@@ -61,7 +60,6 @@ class Databases(OwnCorpus):
         self._queries = queries
         self._files = {compose(path.stem): path} if path.is_file() else _list_databases(path)
         super().__init__(path, settings)
-        self._refuse_settings(path)
 
     @classmethod
     def is_in(cls, folder: Path) -> bool:
@@ -80,7 +78,7 @@ class Databases(OwnCorpus):
         """Return the queries of the file of queries, if there is one."""
         only = next(iter(self._files)) if len(self._files) == 1 else "0"
         file = self._find_queries(release)
-        return self._log.read_queries(release, file, split, only, self._find_gold) if file else ()
+        return self._read_queries(release, file, split, only, self._find_gold) if file else ()
 
     def databases(self, release: Release, split: str) -> Mapping[str, Path]:  # noqa: ARG002 (the contract's argument)
         """Return the files, by their names."""
@@ -89,8 +87,8 @@ class Databases(OwnCorpus):
     def _find_queries(self, release: Release) -> Path | None:
         if self._queries is None:
             is_file = self.path.is_file()
-            names = [f"{self.path.stem}.{file}" for file in records.FILES] if is_file else []
-            return next(filter(None, map(release.find, (*names, *records.FILES))), None)
+            names = [f"{self.path.stem}.{file}" for file in FILES] if is_file else []
+            return next(filter(None, map(release.find, (*names, *FILES))), None)
         if not self._queries.is_file():
             raise DataError(f"{self._queries}: there is no such file")
         return self._queries

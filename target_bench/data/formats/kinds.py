@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from target_bench.core.errors import DataError
 from target_bench.core.release import Release
 from target_bench.core.schema import Cell
 from target_bench.data.formats.csv_files import read_csv
@@ -11,18 +12,37 @@ from target_bench.data.formats.database_files import SUFFIXES as DATABASES
 from target_bench.data.formats.database_files import read_database
 from target_bench.data.formats.file_tables import FileSettings, FileTable, Reader
 from target_bench.data.formats.preamble import NUMERIC_NAME, VALUES
-from target_bench.data.formats.record_files import read_json_lines, read_parquet
+from target_bench.data.formats.records import convert_row, open_parquet, read_arrow_grid
 from target_bench.data.formats.spreadsheets import SUFFIXES as WORKBOOKS
 from target_bench.data.formats.spreadsheets import read_workbook
+
+
+def _read_json_lines(release: Release, path: Path, _: FileSettings) -> list[FileTable]:
+    """Read the table whose rows are the objects of a file, one a line."""
+    lines = list(release.json_lines(path))
+    for place, record in lines:
+        if not isinstance(record, dict):
+            raise DataError(f"{place}: expected one object per row, found {type(record).__name__}")
+    header = list(dict.fromkeys(name for _, record in lines for name in record))
+    if not header:
+        raise DataError(f"{path}: no row names any column")
+    rows = [convert_row([record.get(name) for name in header], place) for place, record in lines]
+    return [FileTable(header, rows)]
+
+
+def _read_parquet(release: Release, path: Path, _: FileSettings) -> list[FileTable]:
+    with open_parquet(release, path) as file:
+        return [FileTable(*read_arrow_grid(file.read(), str(path)))]
+
 
 READERS: Mapping[str, Reader] = {
     ".csv": read_csv,
     ".tsv": partial(read_csv, delimiter="\t"),
-    ".parquet": read_parquet,
-    ".jsonl": read_json_lines,
+    ".parquet": _read_parquet,
+    ".jsonl": _read_json_lines,
     ".csv.gz": read_csv,
     ".tsv.gz": partial(read_csv, delimiter="\t"),
-    ".jsonl.gz": read_json_lines,
+    ".jsonl.gz": _read_json_lines,
     **dict.fromkeys(WORKBOOKS, read_workbook),
     **dict.fromkeys(DATABASES, read_database),
 }

@@ -11,14 +11,14 @@ from target_bench.core.schema import LEFT_OUT, Corpus, Query, Table, TableId
 from target_bench.core.text_tables import first_of
 from target_bench.core.unicode_text import compose
 from target_bench.data.databases.stored_tables import is_database
-from target_bench.data.formats import records
 from target_bench.data.formats.database_files import SUFFIXES as DATABASES
 from target_bench.data.formats.file_tables import FileTable, parse_file_settings
 from target_bench.data.formats.kinds import find_suffix, read_file
-from target_bench.data.formats.own_corpus import OwnCorpus
+from target_bench.data.formats.queries import FILES, OwnCorpus
+from target_bench.data.formats.records import read_cell_grid, read_identifier
 
 _RECORDS = "tables.jsonl"
-_BESIDE_DATABASES = tuple(f".{file}" for file in records.FILES)
+_BESIDE_DATABASES = tuple(f".{file}" for file in FILES)
 _NO_CONTEXT = ("table_id", "grid", "read")  # fields of tables.jsonl
 _MOST_NAMED = 3  # files of a kind, in a note
 
@@ -37,12 +37,14 @@ class TableFolder(OwnCorpus):
 
     Args:
         folder: the folder.
-        settings: what is known of all files, by the names of ``FileSettings``; ``split`` and
-            ``seed`` divide the questions, as in ``split=time:.8``.
+        settings: what is known of all files, by the names of ``FileSettings``; ``split`` divides
+            the questions, as in ``split=time:.8``.
 
     Raises:
         ConfigError: a setting is unknown or invalid.
     """
+
+    has_settings = True
 
     def __init__(self, folder: Path, settings: Mapping[str, Any] | None = None) -> None:
         super().__init__(folder, settings)
@@ -108,7 +110,7 @@ class TableFolder(OwnCorpus):
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Return the queries of the split; none if there is no file of queries."""
-        paths = [*filter(None, map(release.find, records.FILES))]
+        paths = [*filter(None, map(release.find, FILES))]
         if len(paths) > 1:
             first, second = paths
             raise DataError(
@@ -160,7 +162,7 @@ def _build_table(table_id: str, table: FileTable, known: _Record) -> Table:
     if table.preamble:
         context["preamble"] = table.preamble
     context |= {name: value for name, value in record.items() if name not in _NO_CONTEXT}
-    grid = records.read_cell_grid(record, place) if "grid" in record else table.grid
+    grid = read_cell_grid(record, place) if "grid" in record else table.grid
     return Table(TableId("0", table_id), table.header, table.rows, context, grid)
 
 
@@ -175,7 +177,7 @@ def _read_table_records(release: Release) -> Iterator[tuple[str, _Record]]:
     seen = set()
     for place, record in release.json_lines(path) if path else ():
         value = field(record, "table_id", object, place)
-        table_id = records.read_identifier(value, "table_id", place)
+        table_id = read_identifier(value, "table_id", place)
         if table_id in seen:
             raise DataError(f"{place}: table_id {table_id!r} occurs twice")
         seen.add(table_id)
@@ -230,7 +232,7 @@ def _survey_folder(release: Release) -> _Survey:
 def _is_about(name: str) -> bool:
     """Return whether a file is of queries, or the list of tables."""
     base = name.removesuffix(".gz")
-    return base == _RECORDS or base in records.FILES or base.endswith(_BESIDE_DATABASES)
+    return base == _RECORDS or base in FILES or base.endswith(_BESIDE_DATABASES)
 
 
 def _is_of_run(path: Path, base: Path) -> bool:

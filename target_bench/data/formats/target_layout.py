@@ -25,8 +25,21 @@ from target_bench.core.errors import DataError
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import NO_DATABASE, Cell, CorpusInfo, Query, Table, TableId
 from target_bench.data.databases.stored_tables import LazyRows, StoredTable, read_stored_tables
-from target_bench.data.formats import records
-from target_bench.data.formats.record_files import read_records
+from target_bench.data.formats.queries import (
+    describe_path,
+    list_served_tasks,
+    normalize_split,
+    read_query,
+)
+from target_bench.data.formats.records import (
+    convert_value,
+    name_columns,
+    read_cell_grid,
+    read_database_id,
+    read_identifier,
+    read_records,
+    read_rows,
+)
 
 _ANY = ""
 _KNOWN_SPLITS = ("train", "validation", "test", "dev", "val")
@@ -40,7 +53,7 @@ class TargetLayout(CorpusLoader):
         queries = list_shards(release, "queries")
         asked = [split for split in queries if split != _ANY]
         others = [split for split in list_shards(release, "corpus") if split not in (_ANY, *asked)]
-        self.info = info or records.describe_path(folder, asked, others)
+        self.info = info or describe_path(folder, asked, others)
         self.embedded = folder
         self.tables_alone = not queries
 
@@ -57,7 +70,7 @@ class TargetLayout(CorpusLoader):
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Yield the queries, shard after shard; none if there is no file of queries."""
         for place, record in () if self.tables_alone else _read_part(release, "queries", split):
-            yield records.read_query(record, place)
+            yield read_query(record, place)
 
 
 _Shard = tuple[str, re.Match[str], Path]
@@ -102,7 +115,7 @@ def list_shards(release: Release, part: str) -> dict[str, list[Path]]:
         place, match, _ = shard
         names = match.groupdict()
         split = names["split"] or names["named_split"]
-        split = _ANY if split == part else records.normalize_split(split)
+        split = _ANY if split == part else normalize_split(split)
         several = f"-{part}-" in place  # the hub has one repository per split for some
         places.setdefault(split if several else _ANY, {})[place] = None
         by_split.setdefault(split, []).append(shard)
@@ -140,21 +153,21 @@ def _read_part(release: Release, part: str, split: str) -> Iterator[tuple[str, M
 
 
 def _build_table(place: str, record: Mapping[str, Any]) -> Table:
-    grid = records.read_cell_grid(record, place)
+    grid = read_cell_grid(record, place)
     header: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     if grid is not None and record.get("table") is None:
         header, rows = grid.rectangular()
     else:
-        names, *rows = records.read_grid(field(record, "table", object, place), place)
-        header = records.name_columns(names)
+        names, *rows = read_rows(field(record, "table", object, place), "table", place, header=True)
+        header = name_columns(names)
     known = field(record, "context", dict, place) if record.get("context") is not None else {}
     table_id = TableId(
-        records.read_database_id(record, place),
-        records.read_identifier(field(record, "table_id", object, place), "table_id", place),
+        read_database_id(record, place),
+        read_identifier(field(record, "table_id", object, place), "table_id", place),
     )
     context = {
-        name: records.convert_value(value, f"context.{name}", place)
+        name: convert_value(value, f"context.{name}", place)
         for name, value in known.items()
         if value is not None
     }
@@ -182,7 +195,7 @@ class TargetDatabases(TargetLayout):
     def __init__(self, folder: Path, info: CorpusInfo | None = None) -> None:
         super().__init__(folder, info)
         if info is None:
-            self.info = replace(self.info, tasks=records.list_served_tasks(with_databases=True))
+            self.info = replace(self.info, tasks=list_served_tasks(with_databases=True))
 
     @classmethod
     def is_in(cls, folder: Path) -> bool:

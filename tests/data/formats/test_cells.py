@@ -13,7 +13,7 @@ import pytest
 
 from target_bench.core.errors import DataError
 from target_bench.data.formats.cells import convert_cells
-from target_bench.data.formats.record_files import read_arrow_grid
+from target_bench.data.formats.records import read_arrow_grid
 
 
 class Colour(enum.StrEnum):

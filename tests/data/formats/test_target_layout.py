@@ -17,7 +17,7 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.release import Release
 from target_bench.core.schema import Dataset, Table, TableId
 from target_bench.core.unicode_text import compose
-from target_bench.data.formats import record_files
+from target_bench.data.formats import records
 from target_bench.data.formats.target_layout import TargetLayout
 from tests.builders import Record, json_lines, write_release
 from tests.data.releases import SHOP_SQL, ZOO_SQL, write_sqlite
@@ -363,6 +363,6 @@ def test_json_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert len(corpora.load("bird", data_dir=tmp_path).corpus) == 3
     corpus = home / "bird-corpus-validation.json"
     corpus.write_text(corpus.read_text() + 5000 * " ")
-    monkeypatch.setattr(record_files, "_LARGEST_JSON", 5000)
+    monkeypatch.setattr(records, "_LARGEST_JSON", 5000)
     with pytest.raises(DataError, match=r"bird-corpus-validation\.json: .*Put the databases"):
         corpora.load("bird", data_dir=tmp_path)

@@ -10,7 +10,7 @@ import pytest
 from target_bench import corpora
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Dataset, TableId
-from target_bench.data.formats.query_log import TableNames, list_tables_read, read_log
+from target_bench.data.formats.queries import TableNames, list_tables_read, read_log
 from target_bench.data.load import load
 from tests.builders import json_lines
 
@@ -140,25 +140,11 @@ def test_a_log_is_divided_by_time(tmp_path: Path) -> None:
     assert len(read_log(folder / "queries.csv", corpus)[0]) == 12
 
 
-def test_a_log_is_divided_by_chance(tmp_path: Path) -> None:
-    lines = [f"question {n},SELECT * FROM orders" for n in range(50)]
-    folder = _write_shop(tmp_path / "shop", "\n".join(["query,sql", *lines]))
-    parts = {}
-    for seed in (0, 1):
-        path = f"{folder}:split=random:.8,seed={seed}"
-        train, test = (set(_gold(load(path, split))) for split in ("train", "test"))
-        assert (len(train), len(test), len(train | test)) == (40, 10, 50)
-        parts[seed] = test
-        assert set(_gold(load(path))) == test
-    assert parts[0] != parts[1]
-
-
 @pytest.mark.parametrize(
     ("setting", "fault"),
     [
-        ("split=week:.8", "split=week:.8: write time:.8 or random:.8"),
+        ("split=week:.8", "split=week:.8: write time:.8, the share"),
         ("split=time:1.5", "split=time:1.5: write"),
-        ("split=random:.8,seed=x", "seed='x': a whole number"),
         ("split=time:.8", "row 1: split=time needs a field with the time of each question"),
     ],
 )
@@ -178,7 +164,7 @@ def test_a_line_of_a_log_that_is_no_object(tmp_path: Path) -> None:
     lines = '{"query": "who", "sql": "SELECT * FROM orders"}\n3\n'
     folder = _write_shop(tmp_path / "shop", lines, "queries.jsonl")
     with pytest.raises(DataError, match=r"queries\.jsonl, line 2: 3 is no question"):
-        load(f"{folder}:split=random:.8")
+        load(f"{folder}:split=time:.8")
 
 
 def test_a_log_of_a_database(tmp_path: Path) -> None:
