@@ -73,7 +73,6 @@ def verdict(
     values: Mapping[str, float],
     rewritten: tuple[Executed, Executed] | None = None,
     rule: Rule = "bird",
-    stopped: Mapping[str, Executed] | None = None,
 ) -> JudgedQuery:
     """Return the judgement of results that were compared; their rows are not looked at.
 
@@ -85,14 +84,12 @@ def verdict(
         rewritten: what gold and prediction gave when run as Spider's rule has it (without DISTINCT,
             with repaired operators; ``target_bench.sql.normalisation``), if that is other text.
         rule: which rule the verdict follows.
-        stopped: rule -> what stopped the comparison under it, which is then the verdict.
     """
     if gold is None:
         return JudgedQuery("not_runnable")
     if predicted is None:
         return JudgedQuery("no_prediction")
     ours, theirs = rewritten if rewritten and rule == "spider" else (gold, predicted)
-    theirs = (stopped or {}).get(rule, theirs)
     scores = {name: values.get(name, 0.0) for name in ("bird", "spider", "soft_f1")}
     times = 0.0
     if scores["bird"]:

@@ -20,10 +20,10 @@ from target_bench.sql.duckdb_copy import Copy, duckdb_copy
 from target_bench.sql.gold_results import GoldResults
 from target_bench.sql.judged_answer import JudgedAnswer, LeftOut
 from target_bench.sql.normalisation import LONGEST, rewrite_for_test_suite
-from target_bench.sql.worker import Attempt, Plain, explain_difference, preview, to_plain
+from target_bench.sql.worker import Attempt, explain_difference, preview, to_plain
 from target_bench.sql.workers import Pool, StoppedError, Worker
 
-VERSION = "judging:10"
+VERSION = "judging:11"
 """The version of how SQL is read, run and compared: raise it if verdicts or scores can change."""
 
 FORMAT = 1
@@ -34,7 +34,7 @@ Databases = Mapping[str, Path]
 
 _LONGEST_SHOWN = 300  # characters of a statement in a reason
 _LIMITS = ("timeout", "memory")
-_MOST_STEPS = 24  # of a job that runs two texts once each
+_MOST_STEPS = 16  # of a job that runs two texts once each
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +126,8 @@ class Judge:
         self._golds = GoldResults(pool.limits, folder)
         self._copies = Copies(engine)
         # What met a limit is not tried again for another query: that would meet it again, and a
-        # submission may hold it ten thousand times. By answer, and by database and statement.
-        self._unread: dict[str, Executed] = {}
-        self._stopped: dict[tuple[str, str], dict[str, Plain]] = {}
+        # submission may hold it ten thousand times. By database, if any, and text.
+        self._stopped: dict[tuple[str, str], Executed] = {}
 
     def judge_all(self, answers: Iterable[SQLAnswer]) -> Iterator[JudgedAnswer]:
         """Judge answers; each comes as soon as it is judged, in any order.
@@ -187,16 +186,15 @@ class Judge:
         gold = golds[0]
         predicted = problem if isinstance(problem, Executed) else None
         values: dict[str, float] = {}
-        stopped: dict[str, Executed] = {}
         rewritten, differs = None, ""
         if attempts:
             first, last = attempts[0], attempts[-1]
             predicted = first.executed
-            values, stopped = {**first.values, **last.values}, {**first.stopped, **last.stopped}
+            values = {**first.values, **last.values}
             differs = first.differs or (last.differs and f"{last.differs} (as ex[spider] runs it)")
             rewritten = (golds[-1], last.executed) if len(attempts) > 1 else None
             record = replace(record, rows=first.rows, result=first.preview)
-        query = verdict(gold, predicted, values, rewritten, self._rule, stopped)
+        query = verdict(gold, predicted, values, rewritten, self._rule)
         ours, theirs = rewritten if rewritten and self._rule == "spider" else (gold, predicted)
         if query.verdict == "gold_failed":
             reason = f"gold: {ours.outcome}: {ours.message}"
@@ -204,7 +202,6 @@ class Judge:
             reason = problem
         else:
             reason = _explain_failure(record.sql, query, theirs)
-        reason = reason or _explain_stop(stopped, self._rule)
         if differs:
             by_sqlite = f"{query.verdict} by SQLite's rows"
             reason = f"it {differs}. {by_sqlite}{f': {reason}' if reason else ''}"
@@ -215,12 +212,12 @@ class Judge:
     def _read(self, worker: Worker, answer: SQLAnswer) -> _Reading:
         if answer.error is not None:
             return _Reading(problem=answer.error)
-        if answer.text in self._unread:
-            return _Reading(problem=self._unread[answer.text])
+        if stopped := self._stopped.get(("", answer.text)):
+            return _Reading(problem=stopped)
         try:
             sql, spiders, named = worker.ask("read", answer.text, what="reading the answer")
         except StoppedError as error:
-            self._unread[answer.text] = error.executed
+            self._stopped["", answer.text] = error.executed
             return _Reading(problem=error.executed)
         if sql is None:
             return _Reading(problem="no SQL can be read from the answer")
@@ -281,31 +278,32 @@ class Judge:
         compared = [gold.in_sqlite if is_translated else gold.here for gold in golds]
         rows = [_get_rows(gold) for gold in compared]
         job = where, texts, self._repeats, rows, gold_sql, check
-        attempts = self._ask(worker, (where[0], texts[0]), job)
-        if check and attempts and not attempts[0].differs:
+        attempts = self._ask(worker, where[0], texts, job)
+        if check and not attempts[0].differs:
             # Its time is that of the engine that judges.
             compared[0] = replace(compared[0], seconds=golds[0].here.seconds)
         return compared, attempts
 
-    def _ask(self, worker: Worker, key: tuple[str, str], job: tuple[Any, ...]) -> list[Attempt]:
-        """Run and compare; a step that was stopped is left out when the job is tried again."""
-        stops = dict(self._stopped.get(key, {}))
+    def _ask(
+        self, worker: Worker, path: str, texts: Sequence[str], job: tuple[Any, ...]
+    ) -> list[Attempt]:
+        """Run and compare; what was stopped is the result of the prediction under every rule."""
+        known = [self._stopped.get((path, text)) for text in texts]
+        if all(known):
+            return [Attempt(stopped) for stopped in known if stopped]
         steps = _MOST_STEPS + 4 * self._repeats
-        while True:
-            try:
-                reply = worker.ask("judge", *job, stops, what="the statement", steps=steps)
-                break
-            except StoppedError as error:
-                if error.step in stops:  # left out already, and yet stopped
-                    return [Attempt(error.executed)]
-                stops[error.step] = to_plain(error.executed)
-            except DataError as error:
-                return [Attempt(Executed("unusable", message=str(error)))]
-        attempts = [Attempt.from_plain(plain) for plain in reply]
-        for step, attempt in zip(("run", "run spider"), attempts, strict=False):
-            stops[step] = to_plain(attempt.executed)  # an engine may have stopped it by itself
-        if limited := {step: stop for step, stop in stops.items() if stop[0] in _LIMITS}:
-            self._stopped[key] = limited
+        plain = [stopped and to_plain(stopped) for stopped in known]
+        try:
+            reply = worker.ask("judge", *job, plain, what="the statement", steps=steps)
+        except StoppedError as error:
+            self._stopped |= {(path, text): error.executed for text in texts}
+            return [Attempt(error.executed) for _ in texts]
+        except DataError as error:
+            return [Attempt(Executed("unusable", message=str(error)))]
+        attempts = [Attempt.from_plain(attempt) for attempt in reply]
+        for text, attempt in zip(texts, attempts, strict=True):
+            if attempt.executed.outcome in _LIMITS:  # the engine stopped it by itself
+                self._stopped[path, text] = attempt.executed
         return attempts
 
     def _list_notes(self, *files: Path | None) -> tuple[str, ...]:
@@ -388,12 +386,3 @@ def _explain_failure(sql: str | None, query: JudgedQuery, predicted: Executed | 
     text = " ".join(rewrite_for_test_suite(sql).split())
     text = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
     return f"{predicted.message}. ex[spider] is 1, for Spider's script runs: {text}"
-
-
-def _explain_stop(stopped: Mapping[str, Executed], rule: Rule) -> str:
-    """Return the limit that stopped the comparison, under the rule of the verdict or another."""
-    if rule in stopped:
-        return stopped[rule].message
-    names = [name if name == "soft_f1" else f"ex[{name}]" for name in stopped]
-    messages = dict.fromkeys(stop.message for stop in stopped.values())
-    return f"{' and '.join(names)} 0: {'; '.join(messages)}" if stopped else ""

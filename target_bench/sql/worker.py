@@ -1,6 +1,7 @@
 """The worker process: opens databases, does one job after the other, and obeys its limits.
 
 A job is done in steps, each of which has a limit of its own: the pool is told before one begins.
+Where a step is stopped, the whole job is.
 The process ends when its pool does: the pipe its requests come through is then closed.
 """
 
@@ -135,21 +136,18 @@ class Attempt(NamedTuple):
     preview: dict[str, Any] | None = None
     rows: int = 0
     values: Mapping[str, float] = {}  # by rule
-    stopped: Mapping[str, Executed] = {}  # the limits that stopped a comparison, by rule
     differs: str = ""  # how the engines differ over it; empty if they agree
 
     def to_plain(self) -> Plain:
         """Return it as plain values, rows left out."""
-        stopped = {rule: to_plain(stop) for rule, stop in self.stopped.items()}
         alone = to_plain(replace(self.executed, columns=(), rows=()))
-        return tuple(self._replace(executed=alone, stopped=stopped))  # type: ignore[arg-type]  # on their way
+        return tuple(self._replace(executed=alone))  # type: ignore[arg-type]  # on its way
 
     @classmethod
     def from_plain(cls, plain: Plain) -> Self:
         """Return an attempt from plain values."""
-        executed, seen, rows, values, stopped, differs = plain
-        stops = {rule: Executed(*stop) for rule, stop in stopped.items()}
-        return cls(Executed(*executed), seen, rows, values, stops, differs)
+        executed, *more = plain
+        return cls(Executed(*executed), *more)
 
 
 class Jobs:
@@ -163,14 +161,11 @@ class Jobs:
         self._limits = limits
         self._tell = tell  # called with the name and the words of a step before it begins
         self._open: OrderedDict[Where, Engine] = OrderedDict()
-        self._stops: Mapping[str, Plain] = {}
-        self._ran: dict[tuple[Where, str], Executed] = {}  # within one job
 
     def run(self, where: Where, sql: str, repeat: int) -> Plain:
         """Run a statement and return all that it gives."""
-        self._stops, self._ran = {}, {}
         ran = self._run("run", where, sql, repeat)
-        self._do("hand over", "handing over its result", lambda: None)
+        self._tell("hand over", "handing over its result")
         return to_plain(ran)
 
     def judge(
@@ -181,7 +176,7 @@ class Jobs:
         golds: Sequence[Rows | None],
         gold_sql: str,
         check: tuple[Where, str, Any, Sequence[Rows | None]] | None,
-        stops: Mapping[str, Plain],
+        known: Sequence[Plain | None],
     ) -> list[Plain]:
         """Run a prediction and compare its result with the gold's; return an ``Attempt`` a text.
 
@@ -193,29 +188,45 @@ class Jobs:
             gold_sql: the gold.
             check: the copy in DuckDB, the SQLite file, the columns of the copy and the rows of the
                 gold there, to run the prediction there too; None where no other engine judges.
-            stops: step -> what stopped it when it was tried before.
+            known: what each text gave, if it met a limit before.
         """
-        self._stops, self._ran = stops, {}
-        own, spiders = ("bird", "soft_f1"), ("spider",)
-        if len(texts) == 1:
-            rules: list[tuple[tuple[str, ...], ...]] = [(own, spiders)]
-        else:
-            rules = [(own,), (spiders,)]
-        attempts = []
-        for i, (sql, gold, chosen) in enumerate(zip(texts, golds, rules, strict=True)):
-            suffix = " spider" if i else ""
-            compare = partial(self._compare, rules=chosen, gold_sql=gold_sql)
-            ran = self._run(f"run{suffix}", where, sql, 1 if i else repeat)
-            values, stopped = compare("compare", ran, gold)
-            attempt = Attempt(ran, preview(ran), len(ran.rows), values, stopped)
+        from target_bench.metrics.sql_results import compare_results
+
+        rules = [("bird", "soft_f1", "spider")] if len(texts) == 1 else _RULES_OF_TEXTS
+        attempts: list[Attempt] = []
+        for i, (sql, gold, stop) in enumerate(zip(texts, golds, known, strict=True)):
+            step = f"run{' spider' * i}"
+            if stop is not None:
+                ran = Executed(*stop)
+            elif i and sql == texts[0]:  # the gold alone has another text for Spider
+                ran = attempts[0].executed
+            else:
+                ran = self._run(step, where, sql, 1 if i else repeat)
+
+            def compare(
+                ran: Executed,
+                gold: Rows | None,
+                names: Sequence[str] = rules[i],
+                step: str = f"compare{' spider' * i}",
+            ) -> dict[str, float]:
+                if gold is None or ran.outcome != "executed":
+                    return {}
+                self._tell(step, "the comparison of its result with the gold's")
+                return compare_results(names, gold, ran.rows, gold_sql)
+
+            attempt = Attempt(ran, preview(ran), len(ran.rows), compare(ran, gold))
             if check is not None:
                 copy, file, columns, golds_there = check
-                there = self._run_copy(suffix, copy, sql, file, columns, 1 if i else repeat)
-                if there is not None:  # else SQLite itself says what is wrong with it
-                    values_there, _ = compare("compare in DuckDB", there, golds_there[i])
+                self._tell(f"translate{' spider' * i}", "reading the statement")
+                kind, text = self.translate(sql, file, columns)
+                if kind != "own":  # else SQLite itself says what is wrong with it
+                    there = Executed("error", message=f"it has no translation: {text}")
+                    if kind == "copy":
+                        there = self._run(f"{step} in DuckDB", copy, text, 1 if i else repeat)
+                    values_there = compare(there, golds_there[i])
                     attempt = self._check(attempt, there, values_there, bool(i))
-            attempts.append(attempt.to_plain())
-        return attempts
+            attempts.append(attempt)
+        return [attempt.to_plain() for attempt in attempts]
 
     def read(self, text: str) -> tuple[str | None, str | None, str | None]:
         """Return the SQL of an answer, the same as Spider's rule runs it, and its database."""
@@ -233,49 +244,31 @@ class Jobs:
         ``own`` and the statement as it is where SQLite does not compile it, and so says itself
         that it is wrong.
         """
+        from target_bench.sql.gold_tables import gold_tables
         from target_bench.sql.translation import to_duckdb
 
-        if self.compile(sql, file) is not None:
+        try:
+            with suppress(DataError, sqlite3.Error):  # a damaged database
+                gold_tables(sql, Path(file))
+        except ValueError:
             return "own", sql
         try:
             return "copy", to_duckdb(sql, columns)
         except ValueError as error:
             return "none", str(error)
 
-    def compile(self, sql: str, file: str) -> str | None:
-        """Return SQLite's error for a statement; None if it compiles, or on a DuckDB database."""
-        from target_bench.sql.gold_tables import gold_tables
-
-        try:
-            gold_tables(sql, Path(file))
-        except ValueError as error:
-            return str(error)
-        except (DataError, sqlite3.Error):  # a database of DuckDB's own, or a damaged one
-            return None
-        return None
-
-    def _do(self, step: str, what: str, work: Callable[..., Any], *arguments: Any) -> Any:
-        """Do a step of a job; return what stopped it instead where that is known."""
-        if step in self._stops:
-            return Executed(*self._stops[step])
-        self._tell(step, what)
-        return work(*arguments)
-
     def _run(self, step: str, where: Where, sql: str, repeat: int) -> Executed:
-        """Run a statement, but not again where the gold alone has another text for Spider."""
-        if (where, sql) in self._ran:
-            return self._ran[where, sql]
         engine = self._engine(where)
         seconds: tuple[float, ...] = ()
         for _ in range(repeat):
-            ran: Executed = self._do(step, "the statement", engine.run, sql)
+            self._tell(step, "the statement")
+            ran = engine.run(sql)
             if not engine.is_sound:
                 raise _EndedError(ran)
             seconds += ran.seconds
             if ran.outcome != "executed":
                 break
-        self._ran[where, sql] = replace(ran, seconds=seconds)
-        return self._ran[where, sql]
+        return replace(ran, seconds=seconds)
 
     def _engine(self, where: Where) -> Engine:
         """Return an open database; the one used longest ago makes room for another."""
@@ -284,51 +277,10 @@ class Jobs:
             same = [other for other in self._open if other[1] == name]
             if len(same) >= _MOST_OPEN[name]:
                 self._open.pop(same[0]).close()
-            opening = partial(open_engine, name, Path(path), self._limits)
-            self._open[where] = self._do("open", f"database {path}: opening it", opening)
+            self._tell("open", f"database {path}: opening it")
+            self._open[where] = open_engine(name, Path(path), self._limits)
         self._open.move_to_end(where)
         return self._open[where]
-
-    def _compare(
-        self,
-        step: str,
-        ran: Executed,
-        gold: Rows | None,
-        rules: Sequence[Sequence[str]],
-        gold_sql: str,
-    ) -> tuple[dict[str, float], dict[str, Executed]]:
-        """Return values and what stopped them, by rule; after a stopped one none is begun."""
-        from target_bench.metrics.sql_results import compare_results
-
-        values: dict[str, float] = {}
-        stopped: dict[str, Executed] = {}
-        if gold is None or ran.outcome != "executed":
-            return values, stopped
-        for group in rules:
-            what = "the comparison of its result with the gold's"
-            work = partial(compare_results, group, gold, ran.rows, gold_sql)
-            done = next(iter(stopped.values()), None)
-            done = done or self._do(f"{step} {group[0]}", what, work)
-            if isinstance(done, dict):
-                values |= done
-            else:
-                stopped |= dict.fromkeys(group, done)
-        return values, stopped
-
-    def _run_copy(
-        self, suffix: str, copy: Where, sql: str, file: str, columns: Any, repeat: int
-    ) -> Executed | None:
-        """Run a statement of SQLite's in DuckDB; None where SQLite does not compile it."""
-        step = f"translate{suffix}"
-        reply = self._do(step, "reading the statement", self.translate, sql, file, columns)
-        if isinstance(reply, Executed):
-            return reply
-        kind, text = reply
-        if kind == "own":
-            return None
-        if kind == "none":
-            return Executed("error", message=f"it has no translation: {text}")
-        return self._run(f"run in DuckDB{suffix}", copy, text, repeat)
 
     def _check(
         self, attempt: Attempt, here: Executed, values_here: Mapping[str, float], repeated: bool
@@ -336,18 +288,19 @@ class Jobs:
         """Return an attempt in SQLite with how it differs from the result in DuckDB."""
         from target_bench.metrics.sql_results import same_rows
 
-        ran = attempt.executed
-        same = partial(same_rows, here.rows, ran.rows, repeated)
-        step = "agree spider" if repeated else "agree"
-        what = "comparing what both engines gave"
-        difference = explain_difference(here, ran, lambda: self._do(step, what, same) is True)
-        values = attempt.values
+        ran, values = attempt.executed, attempt.values
+        self._tell(f"agree{' spider' * repeated}", "comparing what both engines gave")
+        difference = explain_difference(
+            here, ran, partial(same_rows, here.rows, ran.rows, repeated)
+        )
         if not difference and any(values.get(r) != values_here.get(r) for r in ("bird", "spider")):
             difference = "has the gold's rows in one engine alone"
         if not difference and here.outcome == "executed":
             ran = replace(ran, seconds=here.seconds)  # of the engine that judges
         return attempt._replace(executed=ran, differs=difference)
 
+
+_RULES_OF_TEXTS = [("bird", "soft_f1"), ("spider",)]
 
 JOBS: Mapping[str, Callable[..., Any]] = {
     name: job for name, job in vars(Jobs).items() if not name.startswith("_")

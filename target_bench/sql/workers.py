@@ -281,11 +281,6 @@ class Pool(AbstractContextManager["Pool"]):
             for future in running:
                 future.cancel()
 
-    def ask(self, job: str, *details: Any, what: str) -> Any:
-        """Do one job with any worker, as ``Worker.ask`` does."""
-        with self.worker() as worker:
-            return worker.ask(job, *details, what=what)
-
     @contextmanager
     def worker(self) -> Iterator[Worker]:
         """Lend a worker for a ``with`` block, waiting until one is free."""

@@ -107,14 +107,13 @@ def test_rows_are_counted_and_their_beginning_held(file: Path, pool: Pool, tmp_p
 NAMES = "SELECT DISTINCT name FROM People"
 
 
-def test_results_that_cannot_be_compared_differ(
+def test_results_that_cannot_be_compared_cost_their_query(
     pool: Pool, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The process ended while it compared what SQLite and DuckDB gave."""
-    begun = stop_steps(monkeypatch, ["agree"])
+    stop_steps(monkeypatch, ["agree"])
     (answer,) = judged(pool, tmp_path, [Case("q", GOLD, file, GOLD, file)], engine="duckdb")
-    assert (answer.query.verdict, answer.query.bird) == ("translation_differs", 1)
-    assert begun.count("agree") == 1
+    assert (answer.query.verdict, answer.query.bird) == ("timeout", 0)
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
