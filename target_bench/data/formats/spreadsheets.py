@@ -1,7 +1,7 @@
 """Workbooks (``.xlsx``, ``.xls``, ``.ods``): every sheet is a table, merged cells are kept.
 
 calamine reads them, whatever the suffix says. An error such as ``#N/A`` is an empty cell.
-Percentages, padded digits, durations and words for numbers are the text that a person sees.
+Percentages and padded digits are the text that a person sees; durations count hours.
 """
 
 import html
@@ -23,7 +23,6 @@ from target_bench.data.formats.csv_files import is_text
 from target_bench.data.formats.file_tables import FileSettings, FileTable
 from target_bench.data.formats.number_formats import (
     Shown,
-    format_clock,
     parse_column,
     read_xlsx_numbers,
     show_ods_number,
@@ -63,7 +62,7 @@ _ODS_TAG = re.compile(
 )
 _ODS_NOTE = re.compile(rb"<office:annotation.*?</office:annotation>", re.DOTALL)
 _ODS_LINE = re.compile(rb"<text:p[^>/]*>(.*?)</text:p>", re.DOTALL)
-_ODS_VALUE = re.compile(rb'office:(value-type|value|time-value)="([^"]*)"')
+_ODS_VALUE = re.compile(rb'office:(value-type|value)="([^"]*)"')
 _ODS_NAME = re.compile(rb'table:name="([^"]*)"')
 _ODS_COUNT = re.compile(rb'number-((?:rows|columns)-(?:repeated|spanned))="(\d+)"')
 
@@ -183,8 +182,10 @@ def _convert_value(value: Any) -> Cell:
         return int(value)
     if isinstance(value, datetime) and value.time() == time.min:
         value = value.date()
-    if isinstance(value, timedelta):
-        value = format_clock(value)
+    if isinstance(value, timedelta):  # of days, no person counts the hours
+        seconds = round(value.total_seconds())
+        sign, seconds = "-" * (seconds < 0), abs(seconds)
+        value = f"{sign}{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
     return None if value == "" else convert_cells([value])[0]
 
 
@@ -249,15 +250,9 @@ def _look_into_ods(path: Path, content: bytes) -> tuple[list[list[Span]], Shown]
 
 def _show_ods_cell(tag: bytes, inner: bytes) -> str | None:
     values = {name: value.decode("utf-8", "replace") for name, value in _ODS_VALUE.findall(tag)}
-    kind = values.get(b"value-type", "")
-    if kind not in ("float", "percentage", "currency", "time"):
-        return None
-    lines = [
-        re.sub(rb"<[^>]*>", b"", line).decode("utf-8", "replace")
-        for line in _ODS_LINE.findall(inner)
-    ]
-    value = values.get(b"time-value" if kind == "time" else b"value", "")
-    return show_ods_number(kind, value, [*map(html.unescape, lines)])
+    lines = (re.sub(rb"<[^>]*>", b"", line) for line in _ODS_LINE.findall(inner))
+    text = html.unescape(b" ".join(lines).decode("utf-8", "replace")).strip()
+    return show_ods_number(values.get(b"value-type", ""), values.get(b"value", ""), text)
 
 
 def _check_size(path: Path, high: int, wide: int) -> None:
