@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from target_bench.data.folders import ENVIRONMENT
     from target_bench.data.load import load, loader
-    from target_bench.data.own_data import from_database, from_dataframe, from_folder
+    from target_bench.data.own_data import from_dataframe
 
-__all__ = ["ENVIRONMENT", "from_database", "from_dataframe", "from_folder", "load", "loader"]
+__all__ = ["ENVIRONMENT", "from_dataframe", "load", "loader"]
 
 
 def __getattr__(name: str) -> Any:

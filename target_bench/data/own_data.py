@@ -1,4 +1,4 @@
-"""Data of your own as a corpus: data frames, a folder, a database file; and questions about them.
+"""Data of your own: data frames as a corpus, and questions that are written beside tables.
 
 Data frames are those of pandas, Polars, PyArrow, and any that export Arrow's C stream.
 """
@@ -13,29 +13,27 @@ from typing import Any
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.files import atomic_write
 from target_bench.core.release import Release
-from target_bench.core.schema import (
-    NO_DATABASE,
-    Corpus,
-    Dataset,
-    Query,
-    Table,
-    TableId,
-)
+from target_bench.core.schema import NO_DATABASE, Corpus, Dataset, Query, Table, TableId
 from target_bench.core.unicode_text import compose
-from target_bench.data.folders import folder_of
-from target_bench.data.formats import detect
-from target_bench.data.formats import queries as questions
 from target_bench.data.formats.database_files import Databases
 from target_bench.data.formats.kinds import PARTS, find_suffix
 from target_bench.data.formats.own_folder import TableFolder
+from target_bench.data.formats.queries import (
+    DEFAULT_SPLIT,
+    FILES,
+    describe_own_data,
+    normalize_split,
+    read_query,
+    read_split,
+)
 from target_bench.data.formats.records import (
     convert_value,
     drop_index,
     read_arrow_grid,
     read_arrow_values,
 )
-from target_bench.data.load import loader, split_of
-from target_bench.data.reading import make_dataset, read
+from target_bench.data.load import loader
+from target_bench.data.reading import make_dataset
 from target_bench.data.table_text import add_languages
 
 
@@ -45,7 +43,7 @@ def from_dataframe(
     *,
     context: Mapping[str, Mapping[str, Any]] | None = None,
     name: str = "frames",
-    split: str = questions.DEFAULT_SPLIT,
+    split: str = DEFAULT_SPLIT,
 ) -> Dataset:
     """Make a corpus of data frames.
 
@@ -66,8 +64,7 @@ def from_dataframe(
         DataError: a value is not a data frame, a field is missing or of another type, or a gold
             table is not among the tables.
     """
-    split = questions.normalize_split(split)
-    info = questions.describe_own_data(name, name, "data frames", (split,))
+    split = normalize_split(split)
     if not isinstance(tables, Mapping):
         raise DataError(f"tables should map ids to data frames, but is {type(tables).__name__}")
     context = context or {}
@@ -86,13 +83,17 @@ def from_dataframe(
         known = {"title": str(table_id), **context.get(table_id, {})}
         entries = {name: convert_value(value, name, place) for name, value in known.items()}
         converted.append(Table(TableId("0", str(table_id)), header, rows, entries))
-    read_queries = [
-        questions.read_query(record, f"query {number}")
-        for number, record in enumerate([] if queries is None else _read_query_records(queries), 1)
-        if questions.read_split(record, f"query {number}", default=split) == split
-    ]
+    records = () if queries is None else _read_query_records(queries)
     return make_dataset(
-        info, split, add_languages(converted), read_queries, tables_alone=queries is None
+        describe_own_data(name, name, "data frames", (split,)),
+        split,
+        add_languages(converted),
+        [
+            read_query(record, f"query {number}")
+            for number, record in enumerate(records, 1)
+            if read_split(record, f"query {number}", default=split) == split
+        ],
+        tables_alone=queries is None,
     )
 
 
@@ -121,51 +122,9 @@ def _convert_to_arrow(frame: Any, place: str) -> Any:
         ) from error
 
 
-def from_folder(folder: str | Path, split: str | None = None) -> Dataset:
-    """Load tables and queries of your own.
-
-    Args:
-        folder: a folder in one of three layouts. Your own: ``tables/`` with a CSV, TSV, Parquet or
-            JSON-lines file a table, and ``queries.jsonl``. TARGET's: ``corpus`` and ``queries`` as
-            Parquet or JSON lines. BEIR's: ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/``.
-        split: one of the splits of its queries; default: ``test`` where there is one.
-
-    Raises:
-        ConfigError: the split does not exist.
-        DataError: files are missing or broken. (Of files of tables, those that cannot be read are
-            named in the notes, and left out with the queries about them.)
-    """
-    folder = Path(folder)
-    if not folder.is_dir():
-        raise DataError(f"{folder}: there is no such folder")
-    plugin = detect.choose_loader(folder)
-    return read(plugin, folder_of(plugin, None), split_of(plugin, split))
-
-
-def from_database(
-    file: str | Path, queries: str | Path | None = None, split: str | None = None
-) -> Dataset:
-    """Load the tables of a SQLite or DuckDB file, and queries from a file beside it.
-
-    Args:
-        file: the database, opened read-only. Its name without suffix is the database id.
-        queries: a file in the form of ``queries.jsonl``; default: ``<name>.queries.jsonl`` or
-            ``queries.jsonl`` in the folder of the database.
-        split: one of the splits of its queries; default: ``test`` where there is one.
-
-    Raises:
-        ConfigError: the split does not exist.
-        DataError: a file is missing or broken.
-    """
-    plugin = Databases(Path(file), Path(queries) if queries else None)
-    return read(plugin, folder_of(plugin, None), split_of(plugin, split))
-
-
 def find_table_file(dataset: Dataset, table_id: TableId) -> str | None:
     """Return the file of a table of a user's folder, with its sheet; None for other tables."""
-    if not dataset.info.any_task:
-        return None
-    for name in dataset.files:
+    for name in dataset.files if dataset.info.any_task else ():
         suffix = find_suffix(name) or ""
         stem = compose(name.removesuffix(suffix).removeprefix("tables/"))
         if stem == table_id.table_id:
@@ -184,10 +143,6 @@ _QUESTIONS = "queries.jsonl"
 def find_question_file(corpus: str, add: bool) -> Path:
     """Return the file of questions that lies beside the tables of a path.
 
-    Args:
-        corpus: a corpus as it is named on the command line.
-        add: whether questions may be there already.
-
     Raises:
         ConfigError: it has no such file, or there are questions and ``add`` is false.
     """
@@ -202,7 +157,7 @@ def find_question_file(corpus: str, add: bool) -> Path:
             "which gets a copy of the tables and the questions"
         )
     folder = Release(path.parent, str(path.parent))
-    there = next(filter(None, map(folder.find, (path.name, *questions.FILES))), None)
+    there = next(filter(None, map(folder.find, (path.name, *FILES))), None)
     if there is None or (add and there == path):
         return path
     more = "" if there != path else "--add adds to them; "
@@ -222,16 +177,17 @@ def write_questions(queries: Sequence[Query], path: Path) -> int:
         StoreError: it cannot be written.
     """
     release = Release(path.parent, str(path.parent))
-    earlier = [record for _, record in release.json_lines(path)] if path.exists() else []
-    texts = {record.get("query") for record in earlier if isinstance(record, dict)}
-    taken = {str(record.get("query_id")) for record in earlier if isinstance(record, dict)}
+    lines = [record for _, record in release.json_lines(path)] if path.exists() else []
+    earlier = [record for record in lines if isinstance(record, dict)]
+    texts = {record.get("query") for record in earlier}
+    taken = {str(record.get("query_id")) for record in earlier}
     new = [query for query in queries if query.text not in texts]
     free = (name for n in count(1) if (name := f"synthetic-{n:04d}") not in taken)
     before = path.read_bytes() if path.exists() else b""
     if before and not before.endswith(b"\n"):
         before += b"\n"
-    lines = _encode_lines(_encode_query(replace(query, id=next(free))) for query in new)
-    _write(path, [before, *lines])
+    added = _encode_lines(_encode_query(replace(query, id=next(free))) for query in new)
+    _write(path, [before, *added])
     return len(new)
 
 
@@ -248,11 +204,7 @@ def write_folder(queries: Sequence[Query], corpus: Corpus, folder: Path) -> None
 
 
 def check_new_folder(folder: Path) -> None:
-    """Check that a folder is empty or not there.
-
-    Raises:
-        ConfigError: it holds something, or is a file.
-    """
+    """Check that a folder is empty or not there; else raise a ConfigError."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigError(f"-o {folder}: is there already; name a new folder")
 
@@ -266,26 +218,24 @@ def _encode_query(query: Query) -> dict[str, Any]:
         )
     (database,) = databases
     names = [table.table_id for table in query.gold]
-    answer = query.answer if isinstance(query.answer, str) else list(query.answer)
     return {
         "query_id": query.id,
         "query": query.text,
         "table_id": names[0] if len(names) == 1 else names,
         **({} if database == NO_DATABASE else {"database_id": database}),
-        "answer": answer,
+        "answer": query.answer if isinstance(query.answer, str) else list(query.answer),
         **query.metadata,
     }
 
 
 def _encode_table(table: Table) -> dict[str, Any]:
     rows = [[cell.hex() if isinstance(cell, bytes) else cell for cell in row] for row in table.rows]
-    grid = {"grid": table.grid.to_json()} if table.grid else {}
     return {
         "database_id": table.id.database_id,
         "table_id": table.id.table_id,
         "table": [list(table.header), *rows],
         "context": dict(table.context),
-        **grid,
+        **({"grid": table.grid.to_json()} if table.grid else {}),
     }
 
 

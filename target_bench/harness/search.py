@@ -199,7 +199,7 @@ class TableSearch:
         if not isinstance(self.corpus, Corpus):
             raise ConfigError(
                 f"{type(corpus).__name__} is not a corpus: give its name, its path, or what "
-                "corpora.from_folder or from_dataframe returns"
+                "corpora.load or corpora.from_dataframe returns"
             )
         self.label = type(retriever).__name__
         if isinstance(retriever, str):

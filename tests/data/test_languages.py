@@ -16,7 +16,7 @@ from target_bench.data.languages import (
     recognize_language,
     recognize_text_language,
 )
-from target_bench.data.own_data import from_folder
+from target_bench.data.load import load
 from target_bench.data.table_text import WORDS, Analyzer, add_languages, list_languages
 from target_bench.data.tables import MemoryCorpus
 from tests.retrievers.tables import ask, names
@@ -76,7 +76,7 @@ def test_a_language_without_a_stemmer_is_told_and_is_not_taken_for_another(
     assert recognize_language([text]) == code
     assert (recognize_text_language([text]), guess_language([text])) == (None, "en")
     (tmp_path / "a.csv").write_text(f"{text},x\n1,2\n3,4\n", encoding="utf-8")
-    (note,) = (n for n in from_folder(tmp_path).notes if "the tables are in" in n)
+    (note,) = (n for n in load(tmp_path).notes if "the tables are in" in n)
     assert f"in {name}: without a stemmer and stop words for it, words are what spaces" in note
     questions = synthetic_questions(tmp_path)
     assert not questions.queries
@@ -129,7 +129,7 @@ def test_tables_of_several_languages_name_theirs(tmp_path: Path) -> None:
         rows = [table.header, [table.context.get("title", ""), *table.rows[0][1:]]]
         text = "\n".join(",".join(map(str, row)) for row in rows)
         (tmp_path / f"{table.id.table_id}.csv").write_text(text, encoding="utf-8")
-    dataset = from_folder(tmp_path)
+    dataset = load(tmp_path)
     named = {t.id.table_id: t.context.get("language") for t in dataset.corpus}
     expected = {"Flüsse": "de", "Häuser": "de", "Rivers": "en", "Houses": "en", "Codes": None}
     assert named == expected

@@ -170,7 +170,7 @@ def test_questions_that_are_there_are_kept(folder: Path) -> None:
         find_question_file(str(folder), add=False)
     assert find_question_file(str(folder), add=True) == path
     assert [write_questions([QUESTION], path) for _ in range(2)] == [1, 0]
-    synthetic = {query.id: query.synthetic for query in corpora.from_folder(folder).queries}
+    synthetic = {query.id: query.synthetic for query in corpora.load(folder).queries}
     assert synthetic == {"synthetic-0001": False, "synthetic-0002": True}
 
 
@@ -182,14 +182,14 @@ def test_questions_about_a_database(tmp_path: Path) -> None:
     gold = TableId("store", "people")
     question = Query("q", "Who lives here?", (gold,), "Ann", database_id="store")
     assert write_questions([question], beside) == 1
-    (read,) = corpora.from_database(path).queries
+    (read,) = corpora.load(path).queries
     assert read.gold == (gold,)
 
 
 def test_a_new_folder(folder: Path, tmp_path: Path) -> None:
-    dataset = corpora.from_folder(folder)
+    dataset = corpora.load(folder)
     write_folder([QUESTION], dataset.corpus, tmp_path / "new")
-    read = corpora.from_folder(tmp_path / "new")
+    read = corpora.load(tmp_path / "new")
     assert read.queries == (QUESTION,)
     assert read.corpus.fingerprint == dataset.corpus.fingerprint
     with pytest.raises(ConfigError, match="name a new folder"):

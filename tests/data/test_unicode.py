@@ -33,7 +33,7 @@ def test_decomposed_text_is_found(tmp_path: Path, where: str) -> None:
             for i, city in enumerate(CITIES)
         ],
     )
-    dataset = corpora.from_folder(tmp_path)
+    dataset = corpora.load(tmp_path)
     assert sorted(i.table_id for i in dataset.corpus.ids) == sorted(CITIES)
     assert evaluate("bm25", dataset, top_k=1, out=tmp_path / "runs").scores["recall@1"].value == 1.0
 

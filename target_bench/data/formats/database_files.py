@@ -32,32 +32,23 @@ class Databases(OwnCorpus):
     """The base tables of a database, or of all in a folder; rows stay in the files.
 
     A query names the database it is about in ``database_id``; where there is one, it need not.
-    Where it names no gold tables, they are those that its answer, SQL, reads.
+    Where it names no gold tables, they are those that its answer, SQL, reads. Before the queries of
+    the folder go those beside one file, ``<name>.queries.jsonl`` or ``.csv``.
 
     Args:
         path: the database file, opened read-only, or the folder.
-        queries: the queries; default: ``queries.jsonl`` or ``.csv`` in the folder, and before it
-            ``<name>.queries.jsonl`` or ``.csv`` beside one file.
         settings: ``split`` divides the queries, as in ``split=time:.8``.
 
     Raises:
         ConfigError: a setting is unknown or invalid.
-        DataError: there is no such file, or two have the same name but for the suffix.
+        DataError: two files have the same name but for the suffix.
     """
 
     cached = False
     has_databases = True
 
-    def __init__(
-        self,
-        path: Path,
-        queries: Path | None = None,
-        settings: Mapping[str, Any] | None = None,
-    ) -> None:
-        if not path.exists():
-            raise DataError(f"{path}: there is no such file")
+    def __init__(self, path: Path, settings: Mapping[str, Any] | None = None) -> None:
         self.path = path
-        self._queries = queries
         self._files = {compose(path.stem): path} if path.is_file() else _list_databases(path)
         super().__init__(path, settings)
 
@@ -85,13 +76,8 @@ class Databases(OwnCorpus):
         return self._files
 
     def _find_queries(self, release: Release) -> Path | None:
-        if self._queries is None:
-            is_file = self.path.is_file()
-            names = [f"{self.path.stem}.{file}" for file in FILES] if is_file else []
-            return next(filter(None, map(release.find, (*names, *FILES))), None)
-        if not self._queries.is_file():
-            raise DataError(f"{self._queries}: there is no such file")
-        return self._queries
+        names = [f"{self.path.stem}.{file}" for file in FILES] if self.path.is_file() else []
+        return next(filter(None, map(release.find, (*names, *FILES))), None)
 
     def _find_gold(self, sql: str, database_id: str, place: str) -> list[TableId]:
         """Return the ids of the tables that a statement reads."""

@@ -1,6 +1,6 @@
 """A path -> the loader of the layout that is found there."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,44 +28,37 @@ def split_settings(name: str | Path) -> tuple[Path, dict[str, Any]]:
 
 
 def choose_loader(path: Path, settings: Mapping[str, Any] | None = None) -> CorpusLoader:
-    """Return the loader of a folder or of a database file.
+    """Return the loader of a folder or of a file.
 
     Raises:
         ConfigError: a setting is unknown or invalid, or the layout has none.
         DataError: there is nothing, or nothing in a known layout.
     """
-    loader = _choose_class(path)
-    if loader in (TableFolder, Databases, Catalog):
-        return loader(path, settings=settings)
-    for name in settings or {}:
-        raise ConfigError(
-            f"{path}: the setting {name} is for a folder with one file per table, and this is none"
-        )
-    return loader(path)
-
-
-def _choose_class(path: Path) -> Callable[[Path], CorpusLoader]:
     if path.is_file() and path.suffix.lower() in SUFFIXES:
-        return Databases
+        return Databases(path, settings)
     if Catalog.is_in(path):
-        return Catalog
-    if path.is_file():
-        advice = f"expected a folder, or a database file ending in {', '.join(SUFFIXES)}"
-        if find_suffix(path.name):
-            folder = str(path.parent)  # as it is named on the command line, with a separator
-            folder = folder if "/" in folder else f"./{folder}".removesuffix("/.")
-            advice = f"a single file of tables; name its folder, {folder}"
-        raise DataError(f"{path}: {advice}")
+        return Catalog(path, settings)
     if not path.is_dir():
-        raise DataError(f"{path}: there is no such folder or database file")
-    if (path / "qrels").is_dir() and Release(path, "").find("corpus.jsonl"):
-        beir: Callable[[str], CorpusLoader] = registry.resolve("corpus", "beir")
-        return lambda folder: beir(str(folder))
-    for layout in (TargetDatabases, TargetLayout, TableFolder, Databases):
+        raise _explain_file(path)
+    is_beir = (path / "qrels").is_dir() and Release(path, "").find("corpus.jsonl")
+    published = [
+        kind for kind in (TargetDatabases, TargetLayout) if not is_beir and kind.is_in(path)
+    ]
+    if is_beir or published:
+        for name in settings or {}:
+            raise ConfigError(
+                f"{path}: the setting {name} is for a folder with one file per table, and this is "
+                "none"
+            )
+        loader: CorpusLoader = (
+            registry.resolve("corpus", "beir")(str(path)) if is_beir else published[0](path)
+        )
+        return loader
+    for layout in (TableFolder, Databases):
         if layout.is_in(path):
-            return layout
+            return layout(path, settings)
     if TableFolder.is_below(path):
-        return TableFolder
+        return TableFolder(path, settings)
     raise DataError(
         f"{path}: no layout that is known. A folder holds one of\n"
         "  tables, *.csv (or .tsv, .parquet, .jsonl, .xlsx, .xls, .ods), in it or in tables/,\n"
@@ -77,3 +70,16 @@ def _choose_class(path: Path) -> Callable[[Path], CorpusLoader]:
         "  manifest.json and catalog.json of dbt; the path of a CSV of information_schema.columns\n"
         "  works too."
     )
+
+
+def _explain_file(path: Path) -> DataError:
+    """Return the error of a path that is no folder, database or catalog."""
+    if not path.is_file():
+        return DataError(f"{path}: there is no such folder or database file")
+    if not find_suffix(path.name):
+        return DataError(
+            f"{path}: expected a folder, or a database file ending in {', '.join(SUFFIXES)}"
+        )
+    folder = str(path.parent)  # as it is named on the command line, with a separator
+    folder = folder if "/" in folder else f"./{folder}".removesuffix("/.")
+    return DataError(f"{path}: a single file of tables; name its folder, {folder}")

@@ -115,5 +115,7 @@ def show_ods_number(kind: str, value: str, text: str) -> str | None:
     """Return the text of a cell of OpenDocument with a percentage, a duration or padded digits."""
     is_padded = len(text) > 1 and text.isdecimal() and text.startswith("0")
     is_number = text.lstrip("0") == value.removesuffix(".0").lstrip("0")
-    is_shown = (kind in ("percentage", "time") and text) or (kind == "float" and is_padded and is_number)
+    is_shown = (kind in ("percentage", "time") and text) or (
+        kind == "float" and is_padded and is_number
+    )
     return text if is_shown else None

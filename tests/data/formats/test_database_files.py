@@ -11,7 +11,6 @@ import pytest
 from target_bench import evaluate
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Dataset, Table
-from target_bench.data import own_data
 from target_bench.data.load import load
 from tests.data.written import asked, write_queries
 
@@ -153,10 +152,8 @@ def test_queries_of_its_own_go_first(tmp_path: Path) -> None:
     write_queries(tmp_path / "shop.queries.jsonl", [asked("u", query="own", split="dev")])
     dataset = load(path)
     assert (dataset.queries[0].text, dataset.split) == ("own", "validation")
-    given = write_queries(tmp_path / "given.jsonl", [asked("t", database_id="shop")])
-    assert own_data.from_database(path, given).queries[0].gold == (("shop", "t"),)
     with pytest.raises(ConfigError, match="corpus shop has no split 'train'"):
-        own_data.from_database(path, given, "train")
+        load(path, "train")
 
 
 def test_gold_tables_of_sql_in_duckdb(tmp_path: Path) -> None:

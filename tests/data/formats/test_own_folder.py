@@ -41,7 +41,7 @@ def _grid(table: Table) -> list[list[Any]]:
 
 
 def _ids(folder: Path, **options: Any) -> list[str]:
-    return [table_id.table_id for table_id in corpora.from_folder(folder, **options).corpus.ids]
+    return [table_id.table_id for table_id in corpora.load(folder, **options).corpus.ids]
 
 
 @settings(deadline=None, max_examples=50)
@@ -168,7 +168,7 @@ def test_links(tmp_path: Path) -> None:
     (folder / "tables" / "b").symlink_to(tmp_path / "more")
     (folder / "tables" / "c.csv").symlink_to("gone.csv")
     for _ in range(2):  # read, and from the cache
-        dataset = corpora.from_folder(folder)
+        dataset = corpora.load(folder)
         assert [i.table_id for i in dataset.corpus.ids] == ["a"]
         assert dataset.notes[0].startswith(f"{LEFT_OUT} 1\n")
         assert "c.csv: a link to gone.csv, which is not there" in dataset.notes[0]
@@ -201,8 +201,6 @@ def test_no_folder(tmp_path: Path) -> None:
     }.items():
         with pytest.raises(DataError, match=fault):
             corpora.load(tmp_path / name)
-    with pytest.raises(DataError, match="nowhere: there is no such folder"):
-        corpora.from_folder(tmp_path / "nowhere")
 
 
 # tables.jsonl, settings, files that are left out
@@ -253,7 +251,7 @@ def test_questions_about_files_that_were_left_out(tmp_path: Path) -> None:
     (tmp_path / "tables" / "us").mkdir(parents=True)
     files = {"a.csv": "x\n1\n", "us/nul.csv": "x\n\0\n"}
     write_own(tmp_path, files, [asked(gold, query_id=i) for i, gold in enumerate(golds)])
-    dataset = corpora.from_folder(tmp_path)
+    dataset = corpora.load(tmp_path)
     assert [query.id for query in dataset.queries] == ["0"]
     assert dataset.notes[1] == (
         "queries left out, because the files of their tables cannot be read: 2 of 3"
@@ -261,10 +259,10 @@ def test_questions_about_files_that_were_left_out(tmp_path: Path) -> None:
     )
     write_queries(tmp_path / "queries.jsonl", [asked("us/nul")])
     with pytest.raises(DataError, match=r"all 1 queries ask about tables whose files cannot be"):
-        corpora.from_folder(tmp_path)
+        corpora.load(tmp_path)
     (tmp_path / "tables" / "a.csv").write_bytes(b"x\n\0\n")
     with pytest.raises(DataError, match=r"^2 files cannot be read:\n.*a\.csv.*\n.*nul\.csv"):
-        corpora.from_folder(tmp_path)
+        corpora.load(tmp_path)
 
 
 # queries

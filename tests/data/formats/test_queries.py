@@ -104,7 +104,7 @@ def test_a_log_is_a_file_of_questions(tmp_path: Path, kind: str) -> None:
             {names[0]: question or None, names[1]: rest.rpartition(",")[0]}
             for question, rest in pairs
         )
-    dataset = corpora.from_folder(_write_shop(tmp_path / "shop", log, f"queries.{kind}"))
+    dataset = corpora.load(_write_shop(tmp_path / "shop", log, f"queries.{kind}"))
     assert _gold(dataset) == {
         "who buys most": {"customers", "orders"},
         "what is in an order": {"Order Items"},
@@ -182,7 +182,7 @@ def test_a_log_of_a_database(tmp_path: Path) -> None:
 def test_sql_alone_is_a_log_and_no_test(tmp_path: Path) -> None:
     records: list[dict[str, Any]] = [{"query_text": "SELECT total FROM orders"}]
     folder = _write_shop(tmp_path / "shop", json.dumps(records[0]) + "\n", "queries.jsonl")
-    dataset = corpora.from_folder(folder)
+    dataset = corpora.load(folder)
     assert dataset.queries == ()
     ((query,), _) = read_log(folder / "queries.jsonl", dataset.corpus)
     assert (query.text, query.gold) == ("SELECT total FROM orders", (TableId("0", "orders"),))
