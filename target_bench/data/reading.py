@@ -81,12 +81,9 @@ def choose_reader(plugin: CorpusLoader, folder: Path) -> CorpusLoader:
         return reader
     if not any("corpus" in path.name for path in (folder.resolve(), *folder.glob("*"))):
         return reader  # without looking further: all files of TARGET's layout are named so
-    from target_bench.data.formats.target_layout import TargetDatabases, TargetLayout
+    from target_bench.data.formats.target_layout import TargetLayout
 
-    for layout in (TargetDatabases, TargetLayout):
-        if layout.is_in(folder):
-            return layout(folder, plugin.info)
-    return reader
+    return TargetLayout(folder, plugin.info) if TargetLayout.is_in(folder) else reader
 
 
 def read_part(reader: CorpusLoader, folder: Path, split: str, kind: Kind) -> Part:

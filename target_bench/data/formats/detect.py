@@ -11,7 +11,7 @@ from target_bench.data.formats.catalogs import Catalog
 from target_bench.data.formats.database_files import SUFFIXES, Databases
 from target_bench.data.formats.kinds import find_suffix
 from target_bench.data.formats.own_folder import TableFolder
-from target_bench.data.formats.target_layout import TargetDatabases, TargetLayout
+from target_bench.data.formats.target_layout import TargetLayout
 
 
 def split_settings(name: str | Path) -> tuple[Path, dict[str, Any]]:
@@ -41,18 +41,14 @@ def choose_loader(path: Path, settings: Mapping[str, Any] | None = None) -> Corp
     if not path.is_dir():
         raise _explain_file(path)
     is_beir = (path / "qrels").is_dir() and Release(path, "").find("corpus.jsonl")
-    published = [
-        kind for kind in (TargetDatabases, TargetLayout) if not is_beir and kind.is_in(path)
-    ]
-    if is_beir or published:
+    if is_beir or TargetLayout.is_in(path):
         for name in settings or {}:
             raise ConfigError(
                 f"{path}: the setting {name} is for a folder with one file per table, and this is "
                 "none"
             )
-        loader: CorpusLoader = (
-            registry.resolve("corpus", "beir")(str(path)) if is_beir else published[0](path)
-        )
+        beir = registry.resolve("corpus", "beir") if is_beir else None
+        loader: CorpusLoader = beir(str(path)) if beir else TargetLayout(path)
         return loader
     for layout in (TableFolder, Databases):
         if layout.is_in(path):

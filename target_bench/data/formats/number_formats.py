@@ -118,4 +118,4 @@ def show_ods_number(kind: str, value: str, text: str) -> str | None:
     is_shown = (kind in ("percentage", "time") and text) or (
         kind == "float" and is_padded and is_number
     )
-    return text if is_shown else None
+    return text if text and is_shown else None

@@ -156,13 +156,9 @@ def describe_own_data(
     name: str, title: str, source: str, splits: tuple[str, ...], with_database: bool = False
 ) -> CorpusInfo:
     """Return the declaration of a user's own data; arguments as ``CorpusInfo`` has them."""
-    yours, tasks = "your own", list_served_tasks(with_database)
+    tasks = tuple(n for n in registry.names("task") if with_database or n != SQL_TASK)
+    yours = "your own"
     return CorpusInfo(name, title, tasks, splits, yours, yours, source, any_task=True)
-
-
-def list_served_tasks(with_databases: bool) -> tuple[str, ...]:
-    """List the known tasks that data of one's own can serve; those on SQL need databases."""
-    return tuple(n for n in registry.names("task") if with_databases or n != SQL_TASK)
 
 
 def normalize_split(name: str) -> str:

@@ -27,7 +27,6 @@ from target_bench.core.schema import NO_DATABASE, Cell, CorpusInfo, Query, Table
 from target_bench.data.databases.stored_tables import LazyRows, StoredTable, read_stored_tables
 from target_bench.data.formats.queries import (
     describe_path,
-    list_served_tasks,
     normalize_split,
     read_query,
 )
@@ -46,31 +45,90 @@ _KNOWN_SPLITS = ("train", "validation", "test", "dev", "val")
 
 
 class TargetLayout(CorpusLoader):
-    """A folder in TARGET's layout; ``info`` is the corpus that it is known to be."""
+    """A folder in TARGET's layout, perhaps with ``{split}_database/<db>/<db>.sqlite``.
+
+    That folder may also be called ``{split}_databases``, and lie beside the corpus file. Where a
+    table is in its database, header, rows, types and statement come from there, and title and keys
+    from its context; another table is as the corpus file has it.
+
+    Args:
+        folder: the folder.
+        info: the corpus that it is known to be; default: a user's own.
+    """
 
     def __init__(self, folder: Path, info: CorpusInfo | None = None) -> None:
         release = Release(folder, str(folder))
         queries = list_shards(release, "queries")
         asked = [split for split in queries if split != _ANY]
         others = [split for split in list_shards(release, "corpus") if split not in (_ANY, *asked)]
-        self.info = info or describe_path(folder, asked, others)
+        in_databases = bool(_list_database_files(release, "*"))
+        self.info = info or describe_path(folder, asked, others, in_databases)
         self.embedded = folder
+        self.cached = not in_databases
         self.tables_alone = not queries
 
     @classmethod
     def is_in(cls, folder: Path) -> bool:
         """Return whether a folder has this layout."""
-        return any(_list_files(Release(folder, ""), "corpus"))
+        release = Release(folder, "")
+        with_databases = any(list_shards(release, "queries")) and _list_database_files(release, "*")
+        return bool(with_databases) or any(_list_files(release, "corpus"))
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:
-        """Yield the tables, shard after shard."""
+        """Yield the tables, shard after shard, or database after database."""
+        files = self.databases(release, split)
+        if files and self._has_all_databases(files, release, split):
+            for name, file in sorted(files.items()):
+                release.note(file)
+                for stored in read_stored_tables(file, first_rows=True):
+                    bare = Table(TableId(name, stored.name), stored.header, ())
+                    yield _put_into_database(bare, stored, file, release)
+            return
+        known: dict[str, dict[str, StoredTable]] = {}
         for place, record in _read_part(release, "corpus", split):
-            yield _build_table(place, record)
+            table = _build_table(place, record)
+            name = table.id.database_id
+            if name in files and name not in known:
+                release.note(files[name])
+                known[name] = {}
+                with suppress(DataError):  # reading the corpus reports it, as for a missing one
+                    listed = read_stored_tables(files[name], first_rows=True)
+                    known[name] = {stored.name.lower(): stored for stored in listed}
+            there = known.get(name, {}).get(table.id.table_id.lower())
+            yield _put_into_database(table, there, files[name], release) if there else table
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
-        """Yield the queries, shard after shard; none if there is no file of queries."""
+        """Yield the queries, shard after shard; gold tables as the databases spell them."""
+        queries = self._read_queries(release, split)
+        files = self.databases(release, split)
+        if not (files and self._has_all_databases(files, release, split)):
+            yield from queries
+            return
+        spelled = {
+            (name, table.name.lower()): TableId(name, table.name)
+            for name, path in files.items()
+            for table in read_stored_tables(path)
+        }
+        for query in queries:
+            gold = (spelled.get((t.database_id, t.table_id.lower()), t) for t in query.gold)
+            yield replace(query, gold=tuple(gold))
+
+    def _read_queries(self, release: Release, split: str) -> Iterator[Query]:
         for place, record in () if self.tables_alone else _read_part(release, "queries", split):
             yield read_query(record, place)
+
+    def _has_all_databases(self, files: Mapping[str, Path], release: Release, split: str) -> bool:
+        """Return whether the tables can be read from databases alone."""
+        corpus = list_shards(release, "corpus").get(split, [])
+        if any(not path.name.endswith((".json", ".json.gz")) for path in corpus):
+            return False
+        if not corpus or split not in list_shards(release, "queries"):
+            return True
+        return all(q.database_id in files for q in self._read_queries(release, split))
+
+    def databases(self, release: Release, split: str) -> Mapping[str, Path]:
+        """Return the files of the split."""
+        return _list_database_files(release, split)
 
 
 _Shard = tuple[str, re.Match[str], Path]
@@ -180,84 +238,6 @@ def _build_table(place: str, record: Mapping[str, Any]) -> Table:
     if table_id.database_id == NO_DATABASE and not str(context.get("title") or "").strip():
         context["title"] = table_id.table_id
     return Table(table_id, header, rows, context, grid)
-
-
-class TargetDatabases(TargetLayout):
-    """A folder in TARGET's layout with ``{split}_database/<db>/<db>.sqlite``.
-
-    The folder may also be called ``{split}_databases``, and lie beside the corpus file. Where a
-    table is in its database, header, rows, types and statement come from there, and title and
-    keys from its context; another table is as the corpus file has it.
-    """
-
-    cached = False
-
-    def __init__(self, folder: Path, info: CorpusInfo | None = None) -> None:
-        super().__init__(folder, info)
-        if info is None:
-            self.info = replace(self.info, tasks=list_served_tasks(with_databases=True))
-
-    @classmethod
-    def is_in(cls, folder: Path) -> bool:
-        """Return whether a folder has this layout."""
-        release = Release(folder, "")
-        named = super().is_in(folder) or any(list_shards(release, "queries"))
-        return named and bool(_list_database_files(release, "*"))
-
-    def tables(self, release: Release, split: str) -> Iterable[Table]:
-        """Yield the tables, shard after shard, or database after database."""
-        files = _list_database_files(release, split)
-        if files and self._has_all_databases(files, release, split):
-            for name, file in sorted(files.items()):
-                release.note(file)
-                for declared in read_stored_tables(file, first_rows=True):
-                    bare = Table(TableId(name, declared.name), declared.header, ())
-                    yield _put_into_database(bare, declared, file, release)
-            return
-        stored: dict[str, dict[str, StoredTable]] = {}
-        for table in super().tables(release, split):
-            name = table.id.database_id
-            if name in files and name not in stored:
-                release.note(files[name])
-                stored[name] = {}
-                with suppress(DataError):  # reading the corpus reports it, as for a missing one
-                    tables = read_stored_tables(files[name], first_rows=True)
-                    stored[name] = {
-                        stored_table.name.lower(): stored_table for stored_table in tables
-                    }
-            there = stored.get(name, {}).get(table.id.table_id.lower())
-            yield _put_into_database(table, there, files[name], release) if there else table
-
-    def queries(self, release: Release, split: str) -> Iterable[Query]:
-        """Yield the queries, shard after shard; gold tables as the databases spell them."""
-        files = _list_database_files(release, split)
-        if not (files and self._has_all_databases(files, release, split)):
-            yield from super().queries(release, split)
-            return
-        spelled = {
-            (name, table.name.lower()): TableId(name, table.name)
-            for name, path in files.items()
-            for table in read_stored_tables(path)
-        }
-        for query in super().queries(release, split):
-            gold = (spelled.get((t.database_id, t.table_id.lower()), t) for t in query.gold)
-            yield replace(query, gold=tuple(gold))
-
-    def _has_all_databases(self, files: Mapping[str, Path], release: Release, split: str) -> bool:
-        """Return whether the tables can be read from databases alone."""
-        corpus, queries = (
-            list_shards(release, "corpus").get(split, []),
-            list_shards(release, "queries"),
-        )
-        if any(not path.name.endswith((".json", ".json.gz")) for path in corpus):
-            return False
-        if not corpus or split not in queries:
-            return True
-        return all(q.database_id in files for q in super().queries(release, split))
-
-    def databases(self, release: Release, split: str) -> Mapping[str, Path]:
-        """Return the files of the split."""
-        return _list_database_files(release, split)
 
 
 def _list_database_files(release: Release, split: str) -> dict[str, Path]:
