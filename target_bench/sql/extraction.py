@@ -15,8 +15,9 @@ from target_bench.core.reasoning import without_reasoning
 from target_bench.sql.names import parse_statements
 from target_bench.sql.normalisation import LONGEST
 
-_KEYS = {"sql": ("sql", "sql_query"), "database_id": ("database_id", "db_id", "database")}
-_OTHER_KEYS = re.compile(r"sql|query|answer|statement|output|code", re.IGNORECASE)
+_SQL_KEYS = ("sql", "sql_query")
+_DATABASE_KEYS = ("database_id", "db_id", "database")
+_OTHER_KEYS = re.compile(r"sql|query|answer|statement|output|code")
 _BIRD = re.compile(r"\t----- bird -----\t?")
 _END_OF_TURN = re.compile(
     r"<\|[\w ▁-]{1,40}\|>|<｜[\w▁]{1,40}｜>|</?s>|<eos>|<end_of_turn>|\[EOS\]|\[/?INST\]"
@@ -36,9 +37,6 @@ _QUOTES = (
     ("\N{LEFT DOUBLE QUOTATION MARK}", "\N{RIGHT DOUBLE QUOTATION MARK}"),
 )
 _ESCAPED = re.compile(r"\\([_*%&#$<>{}\[\]~])")  # as Markdown and LaTeX write these signs
-_QUESTION = re.compile(
-    r"(?:\A|\n)[ \t#>*]{0,9}(?:question|q)[ \t*]{0,9}:[\s*]{0,9}\Z", re.IGNORECASE
-)
 _UNFINISHED = re.compile(
     r"(?:[,=<(+/|]|\b(?:UNION|ALL|EXCEPT|INTERSECT|AS|FROM|JOIN|IN|NOT|EXISTS|ON|AND|OR|WHERE))\Z"
 )
@@ -132,7 +130,6 @@ _PLACES = tuple(
         rf"\. [^\S\n]*+ \n \s*+ (?={_SENTENCE})",
     )
 )
-_LAST_WORD = re.compile(rf"\n[ \t]*((?!{_KEYWORD})[A-Z][a-z]+|[^\W\d_a-zA-Z]\w*)\s*\Z")
 _FIRST_CLAUSE = re.compile(rf"\bSELECT\b|^[ \t]*(?P<clause>{'|'.join(_CLAUSES)}|FROM)\b", re.M)
 _CLOSING = r"</[A-Za-z][\w-]{0,30}>|\[/[A-Za-z]\w{0,30}\]|```"
 _OUTSIDE = re.compile(
@@ -196,7 +193,7 @@ class _Reader:
             return None
         whole = _load_object(text)
         if whole is not None:
-            return self._read_json([whole], depth)
+            return self._read_json(whole, depth)
         no_query: Extracted | None = None
         for language, content in _list_fences(text):
             found = self.read(content, depth + 1) if language in _SQL_FENCES else None
@@ -211,44 +208,36 @@ class _Reader:
             found = self.read(content, depth + 1)
             if found:
                 return found
-        records = [record for record in _find_objects(text) if record] or _repair_object(text)
-        return self._read_json(records[::-1], depth) or self._read_text(text)
+        for record in [*_find_objects(text)][::-1] or [_repair_object(text)]:
+            found = self._read_json(record, depth)
+            if found:
+                return found
+        return self._read_text(text)
 
-    def _read_json(self, records: list[Mapping[str, Any]], depth: int) -> Extracted | None:
-        """Return the SQL in the first of some objects that has any."""
-        for record in records:
-            inside = list(islice(_list_mappings(record), _TRIES))
-            names = (_get_field(each, "database_id") for each in inside)
-            database_id = _clean(next(filter(None, names), None))
-            fields = (_get_field(each, "sql") for each in inside)
-            sql = next((field for field in fields if field is not None), None)
-            if sql is not None:
-                found = self.read(sql, depth + 1) if sql.lstrip().startswith("```") else None
-                sql = found.sql if found else _strip(sql)
+    def _read_json(self, record: Mapping[str, Any], depth: int) -> Extracted | None:
+        """Return the SQL in an object: of the field ``sql``, else of the first text that is SQL."""
+        texts = list(islice(_list_texts(record), _TRIES))
+        database_id = next((_clean(text) for key, text in texts if key in _DATABASE_KEYS), None)
+        for key, text in texts:
+            if key in _SQL_KEYS:
+                found = self.read(text, depth + 1) if text.lstrip().startswith("```") else None
+                sql = found.sql if found else _strip(text)
                 return Extracted(sql, database_id) if sql else None
-            for each in inside:
-                for key, value in _list_texts(each):
-                    found = self.read(value, depth + 1) if _START.search(value) else None
-                    if found:
-                        return Extracted(found.sql, database_id or found.database_id)
-                    if _OTHER_KEYS.search(key) and _START.match(value.lstrip()):
-                        self.broken = self.broken or _take(value)
+        for key, text in sorted(texts, key=lambda item: _OTHER_KEYS.search(item[0]) is None):
+            found = self.read(text, depth + 1) if _START.search(text) else None
+            if found:
+                return Extracted(found.sql, database_id or found.database_id)
+            if _OTHER_KEYS.search(key) and _START.match(text.lstrip()):
+                self.broken = self.broken or _take(text)
         return None
 
     def _read_text(self, text: str) -> Extracted | None:
         """Return the statement that a text is, or that stands between its sentences."""
-        whole = text[: _find_end(text)]
-        head = whole
-        last = _LAST_WORD.search(whole)  # "Done", which SQL would take for the name of a table
-        if last and f"{last[1]}." not in whole and not _UNFINISHED.search(whole[: last.start()]):
-            head = whole[: last.start()]
-        sql = self.parse(head) or (self.parse(whole) if head != whole else None)
+        sql = self.parse(text[: _find_end(text)])
         if sql:
             return Extracted(sql)
         for start in islice(_START.finditer(text), _TRIES):
             begin = _find_begin(text, start.start())
-            if _QUESTION.search(text[:begin]):
-                continue
             whole = text[begin:]
             end = _find_end(whole)
             places = _find_places(whole, end)
@@ -306,18 +295,19 @@ def _load_object(text: str) -> Mapping[str, Any] | None:
     return record if isinstance(record, dict) and end == len(text) else None
 
 
-def _list_mappings(value: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield an object and those inside of it, also of lists and of texts that are JSON."""
-    level = [value]
-    for _ in range(_DEEPEST):
-        yield from (item for item in level if isinstance(item, dict))
-        inner: list[Any] = []
-        for item in level:
-            parts = item.values() if isinstance(item, dict) else item
-            for part in parts:
-                opened = _load_object(part) if isinstance(part, str) else part
-                if isinstance(opened, dict | list):
-                    inner.append(opened)
+def _list_texts(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield each text in an object, in lists and in texts that are JSON, with its key."""
+    level: list[tuple[str, Any]] = [("", record)]
+    for _ in range(2 * _DEEPEST):
+        inner: list[tuple[str, Any]] = []
+        for key, value in level:
+            opened = (_load_object(value) or value) if isinstance(value, str) else value
+            if isinstance(opened, str):
+                yield key, opened
+            elif isinstance(opened, dict):
+                inner += ((str(name).lower(), item) for name, item in opened.items())
+            elif isinstance(opened, list):
+                inner += ((key, item) for item in opened)
         level = inner
 
 
@@ -347,16 +337,15 @@ def _decode_object(text: str, place: int) -> tuple[Any, int]:
     return None, place
 
 
-def _repair_object(text: str) -> list[Mapping[str, Any]]:
+def _repair_object(text: str) -> Mapping[str, Any]:
     """Return the fields of an object that is cut off, or has unescaped quotes in its texts."""
     fields: dict[str, str] = {}
-    for name, keys in _KEYS.items():
-        for key in keys:
-            start = re.search(_BROKEN_TEXT.format(key=key), text, re.IGNORECASE)
-            end = _BROKEN_TEXT_END.search(text, start.end()) if start else None
-            if start and end and name not in fields:
-                fields[name] = _decode(text[start.end() : end.start()])
-    return [fields] if "sql" in fields else []
+    for key in (*_SQL_KEYS, *_DATABASE_KEYS):
+        start = re.search(_BROKEN_TEXT.format(key=key), text, re.IGNORECASE)
+        end = _BROKEN_TEXT_END.search(text, start.end()) if start else None
+        if start and end:
+            fields[key] = _decode(text[start.end() : end.start()])
+    return fields if any(key in fields for key in _SQL_KEYS) else {}
 
 
 def _decode(text: str) -> str:
@@ -364,23 +353,6 @@ def _decode(text: str) -> str:
         return str(json.loads(f'"{text}"', strict=False))
     except ValueError:
         return text.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
-
-
-def _list_texts(record: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the texts of an object with their keys, those of SQL by their key first."""
-    texts = [
-        (str(key), text)
-        for key, value in record.items()
-        for text in (value if isinstance(value, list) else [value])
-        if isinstance(text, str)
-    ]
-    return sorted(texts, key=lambda item: _OTHER_KEYS.search(item[0]) is None)
-
-
-def _get_field(record: Mapping[str, Any], name: str) -> str | None:
-    lowered = {str(key).lower(): value for key, value in record.items()}
-    values = (lowered.get(key) for key in _KEYS[name])
-    return next((value for value in values if isinstance(value, str)), None)
 
 
 # ------------------------------------------------------------------------------------------------
@@ -396,15 +368,10 @@ def _list_fences(text: str) -> list[tuple[str, str]]:
 def _list_tagged(text: str) -> Iterator[str]:
     """Yield the contents of tags and LaTeX's boxes, the last one first."""
     contents = []
-    braces: dict[int, int] | None = None
     for tag in islice(_TAG.finditer(text), _TRIES):
         close = f"</{tag[1]}>" if tag[1] else f"[/{tag[2]}]" if tag[2] else ""
-        if close:
-            ends = [text.find(close, tag.end())]
-        else:  # the brace that closes it, or, where a text has one, the last
-            braces = _match_braces(text) if braces is None else braces
-            ends = [text.rfind("}", tag.end()), braces.get(tag.end() - 1, -1)]
-        contents += [text[tag.end() : end] for end in dict.fromkeys(ends) if end >= 0]
+        end = text.find(close, tag.end()) if close else text.rfind("}", tag.end())
+        contents += [text[tag.end() : end]] if end >= 0 else []
     for content in reversed(contents):
         yield unescape(content) if re.search(r"&(?:lt|gt|amp|quot|#39);", content) else content
 
@@ -416,21 +383,9 @@ _BLOCK_QUOTE = re.compile(r"(?:\A|\n[ \t]*\n|:[ \t]*\n)((?: {0,3}>[^\n]*(?:\n|\Z
 def _list_block_quotes(text: str) -> Iterator[str]:
     """Yield the lines that Markdown quotes, without its marks, where they begin as a query does."""
     for match in _BLOCK_QUOTE.finditer(text):
-        lines = [line.lstrip().removeprefix(">") for line in match[1].splitlines()]
-        content = "\n".join(lines).strip()
+        content = re.sub(r"(?m)^ {0,3}>", "", match[1]).strip()
         if _START.match(content):
             yield content
-
-
-def _match_braces(text: str) -> dict[int, int]:
-    """Return where each brace that is opened is closed, of those that no backslash escapes."""
-    opened, closed = [], {}
-    for brace in re.finditer(r"(?<!\\)[{}]", text):
-        if brace[0] == "{":
-            opened.append(brace.start())
-        elif opened:
-            closed[opened.pop()] = brace.start()
-    return closed
 
 
 # ------------------------------------------------------------------------------------------------
