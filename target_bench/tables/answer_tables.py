@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from itertools import zip_longest
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 from target_bench.core.errors import DataError
@@ -66,12 +65,10 @@ class AnswerTable:
     Attributes:
         name: its title or caption; empty if it has none.
         rows: the cells of each row, the header first; rows may differ in length.
-        header_rows: how many of the rows name the columns.
     """
 
     name: str
     rows: tuple[tuple[str, ...], ...]
-    header_rows: int = field(default=1, compare=False)
 
     @property
     def width(self) -> int:
@@ -87,14 +84,6 @@ class AnswerTable:
         """Return the rows filled with empty cells to the length of the longest."""
         width = self.width
         return tuple(row + ("",) * (width - len(row)) for row in self.rows)
-
-    def join_header(self) -> "AnswerTable":
-        """Return the table with a single header row; several become paths with dots."""
-        if self.header_rows < 2:
-            return self
-        columns = zip_longest(*self.rows[: self.header_rows], fillvalue="")
-        header = tuple(".".join(dict.fromkeys(filter(None, column))) for column in columns)
-        return AnswerTable(self.name, (header, *self.rows[self.header_rows :]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,19 +164,6 @@ def check_size(cells: Cells) -> None:
     size = sum(c.column_span * min(c.row_span, len(cells)) for row in cells for c in row)
     if size > MOST_CELLS:
         raise UnreadableTableError("too_long", f"{size} cells")
-
-
-def count_header_rows(cells: Cells, least: int) -> int:
-    """Count the first rows that name columns: the least, and those below their cells that span."""
-    n = least
-    width = max((sum(cell.column_span for cell in row) for row in cells), default=0)
-    for i, row in enumerate(cells):
-        if i < n:
-            n = max([n, *(i + cell.row_span for cell in row)])
-            # a cell that spans all columns is a title, below which stand values
-            if any(1 < cell.column_span < width for cell in row):
-                n = max(n, i + 2)
-    return n if n < len(cells) else 1
 
 
 def excuse_faults(answer: ReadAnswer, reference: ReadAnswer) -> ReadAnswer:

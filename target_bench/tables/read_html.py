@@ -14,7 +14,6 @@ from target_bench.tables.answer_tables import (
     ReadAnswer,
     UnreadableTableError,
     check_size,
-    count_header_rows,
     make_answer,
     strip_fences,
 )
@@ -158,7 +157,7 @@ def _make_table(name: str, cells: Cells) -> AnswerTable:
     rows = tuple(tuple(cell.text for cell in row) for row in cells)
     if any(cell[1:3] != (1, 1) for row in cells for cell in row):
         rows = tuple(tuple(c.text if c else "" for c in row) for row in CellGrid(cells).places())
-    return AnswerTable(name, rows, CellGrid(cells).header_rows or count_header_rows(cells, 1))
+    return AnswerTable(name, rows)
 
 
 @lru_cache(maxsize=256)

@@ -17,7 +17,6 @@ from target_bench.tables.answer_tables import (
     UnreadableTableError,
     check_depth,
     check_size,
-    count_header_rows,
     make_answer,
     strip_fences,
 )
@@ -29,7 +28,6 @@ _RULES = {
     *("hline", "toprule", "midrule", "bottomrule", "cline", "cmidrule", "hhline", "endhead"),
     *("endfirsthead", "endfoot", "endlastfoot", "addlinespace", "rowcolor", "morecmidrules"),
 }
-_FULL_RULES = {"hline", "toprule", "midrule", "bottomrule", "hhline"}
 _ROW_ENDS = ("\\", "tabularnewline")
 _BRACES = r"\s{0,9}\{(?:[^{}]|\{[^{}]{0,99}\}){0,99}\}"
 _BRACKETS = r"(?:\s{0,9}\[[^][]{0,99}\])"
@@ -90,7 +88,7 @@ def read_latex_tables(text: str) -> ReadAnswer:
         cells = tuple(_read_rows(nodes))
         faults += _find_faults(nodes)
         check_size(cells)
-        tables.append(AnswerTable(name, _fill_spans(cells), _count_header_rows(cells, nodes)))
+        tables.append(AnswerTable(name, _fill_spans(cells)))
     if len(_BEGUN.findall(inside)) > len(_ENDED.findall(inside)):
         faults.append("truncated")
     if _has_prose(roots):
@@ -200,18 +198,6 @@ def _fill_spans(cells: Cells) -> tuple[tuple[str, ...], ...]:
                     below[column] = cell.text
             column += cell.column_span
     return tuple(map(tuple, rows))
-
-
-def _count_header_rows(cells: Cells, nodes: Iterable[Any]) -> int:
-    """Count the rows above the first rule that stands below some, if their cells span."""
-    above = rows = 0
-    for node in nodes:
-        rows += _macro(node) in _ROW_ENDS
-        if rows and _macro(node) in _FULL_RULES:
-            above = rows
-            break
-    has_span = any(max(cell[1:3]) > 1 for row in cells[: max(above - 1, 1)] for cell in row)
-    return count_header_rows(cells, max(above, 1)) if has_span else 1
 
 
 def _write(nodes: list[Any]) -> str:

@@ -15,7 +15,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.grid import CellGrid, GridCell
 from target_bench.core.schema import Table, TableId
 from target_bench.tables.answer_tables import AnswerTable
 from target_bench.tables.comparison import RubricWeights, TableComparison, compare_tables
@@ -388,17 +387,11 @@ def test_columns_that_were_merged_or_split_are_found_and_charged_once() -> None:
 # What is taken for a table
 
 
-def test_ragged_rows_are_filled_and_headers_of_several_levels_become_paths() -> None:
+def test_ragged_rows_are_filled_and_tables_of_a_corpus_are_tables() -> None:
     ragged = compare_tables(PEOPLE, [PEOPLE[0], PEOPLE[1][:3], *PEOPLE[2:]])
     assert ragged.structure["missing_cells"] == 1
-    head = [GridCell(text, is_header=True) for text in ("Name", "", "home", "away")]
-    top = (head[0], GridCell("Score", column_span=2, is_header=True))
-    grid = CellGrid((top, tuple(head[1:]), tuple(map(GridCell, ("Ann", "1", "2")))))
-    header, rows = grid.rectangular()
-    table = Table(TableId("0", "t"), header, rows, grid=grid)
-    compared = compare_tables(table, [["Name", "Score.home", "Score.away"], ["Ann", "1", "2"]])
-    assert compared.reference.header == ("Name", "Score.home", "Score.away")
-    assert compared.score() == 1
+    table = Table(TableId("0", "t"), PEOPLE[0], PEOPLE[1:])
+    assert compare_tables(table, PEOPLE).score() == 1
 
 
 @pytest.mark.parametrize(

@@ -155,23 +155,23 @@ def test_odd_tables(
     assert set(answer.faults) == faults
 
 
-HEADERS: list[tuple[str, str, list[Sequence[str]]]] = [
+SPANS: list[tuple[str, str, list[Sequence[str]]]] = [
     (
         r"\hline \multirow{2}{*}{Team} & \multicolumn{2}{c}{Score} \\ \cline{2-3} "
         r"& H & A \\ \hline Nets & 5 & 6 \\ \hline",
         "<tr><th rowspan=2>Team<th colspan=2>Score<tr><th>H<th>A<tr><td>Nets<td>5<td>6",
-        [("Team", "Score.H", "Score.A"), ("Nets", "5", "6")],
+        [("Team", "Score", "Score"), ("Team", "H", "A"), ("Nets", "5", "6")],
     ),
     (
         r"\toprule & \multicolumn{2}{c}{Score} \\ \cmidrule(lr){2-3} Team & H & A \\ \midrule[1pt] "
         r"Nets & 5 & 6 \\ \bottomrule",
         "<thead><tr><td><td colspan=2>Score<tr><td>Team<td>H<td>A</thead><tr><td>Nets<td>5<td>6",
-        [("Team", "Score.H", "Score.A"), ("Nets", "5", "6")],
+        [("", "Score", "Score"), ("Team", "H", "A"), ("Nets", "5", "6")],
     ),
-    (  # nothing but spans says that two rows are the header
+    (
         r"\multirow{2}{*}{Team} & \multicolumn{2}{c}{Score} \\ & H & A \\ Nets & 5 & 6 \\",
         "<tr><td rowspan=2>Team<td colspan=2>Score<tr><td>H<td>A<tr><td>Nets<td>5<td>6",
-        [("Team", "Score.H", "Score.A"), ("Nets", "5", "6")],
+        [("Team", "Score", "Score"), ("Team", "H", "A"), ("Nets", "5", "6")],
     ),
     (
         r"Team & H \\ \hline \multirow{2}{*}{Nets} & 5 \\ & 6 \\ \hline Hawks & 7 \\",
@@ -191,13 +191,13 @@ HEADERS: list[tuple[str, str, list[Sequence[str]]]] = [
 ]
 
 
-@pytest.mark.parametrize(("latex", "html", "rows"), HEADERS)
-def test_header_rows_become_paths(latex: str, html: str, rows: list[Sequence[str]]) -> None:
+@pytest.mark.parametrize(("latex", "html", "rows"), SPANS)
+def test_cells_that_span_are_repeated(latex: str, html: str, rows: list[Sequence[str]]) -> None:
     tabular = rf"\begin{{tabular}}{{lll}} {latex} \end{{tabular}}"
     (table,) = read_tables(tabular, "latex").tables
-    assert list(table.join_header().rows) == rows
+    assert list(table.rows) == rows
     (table,) = read_tables(f"<table>{html}</table>", "html").tables
-    assert list(table.join_header().rows) == rows
+    assert list(table.rows) == rows
 
 
 HOSTILE: list[tuple[TableFormat, str]] = [

@@ -107,5 +107,4 @@ def _read_text_tables(path: Path, table_format: TableFormat) -> tuple[list[Answe
     if read.error is not None:
         why = FAULT_MEANINGS[read.error]
         raise DataError(f"{path}: no table can be read in it as {_CALLED[table_format]}: {why}")
-    tables = [table.join_header() for table in read.tables]
-    return tables, [FAULT_MEANINGS[f] for f in read.faults if f not in _HARMLESS]
+    return list(read.tables), [FAULT_MEANINGS[f] for f in read.faults if f not in _HARMLESS]

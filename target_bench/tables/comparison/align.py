@@ -46,7 +46,7 @@ _LEAST_MERGED = 0.6  # share of the rows in which a cell has to contain the othe
 class Grid:
     """A table as it is compared, with its cells and names read."""
 
-    header: tuple[str, ...]  # names of several levels are paths with dots
+    header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]  # of the length of the header
 
     @cached_property

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from functools import cache, partial
 from statistics import fmean
-from unicodedata import normalize
 
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Cell, Table
@@ -79,14 +78,12 @@ def compare_aligned(
 
 
 def _make_grid(table: AnyTable, role: str) -> Grid:
-    """Return a table as a rectangle: rows filled with empty cells, several header rows joined."""
+    """Return a table as a rectangle: rows filled with empty cells."""
     rows: Sequence[Sequence[Cell]]
     if isinstance(table, AnswerTable):
         rows = table.rows
     elif isinstance(table, Table):
-        has_levels = table.grid is not None and table.grid.header_rows > 1
-        header = table.grid.header_paths() if table.grid and has_levels else table.header
-        rows = [header, *table.rows]
+        rows = [table.header, *table.rows]
     elif isinstance(table, list | tuple) and all(isinstance(row, list | tuple) for row in table):
         rows = table
     else:
@@ -149,15 +146,8 @@ def _compare_names(
         return ColumnPair(pair, other, other)
     name, apart = reference.header[i], None
     if j is not None and name != other and not any(some.has(i, j) for some in merged):
-        apart = CellDifference("format", 0.0)
-        if _type_plainly(name) != _type_plainly(other):
-            apart = compare_texts(reference.names[i].text, prediction.names[j].text)
+        apart = compare_texts(reference.names[i].text, prediction.names[j].text)
     return ColumnPair(pair, name, other, apart)
-
-
-def _type_plainly(name: str) -> str:
-    """Return a name as a plain keyboard has it: ``Area (km²)`` and ``area (km^2)`` are one."""
-    return " ".join(normalize("NFKC", name).casefold().replace("^", "").split())
 
 
 def _compare_all_cells(
