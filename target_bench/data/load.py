@@ -20,6 +20,7 @@ from target_bench.data import distractors as mixing
 from target_bench.data.cache import TABLES
 from target_bench.data.checks import is_peculiarity
 from target_bench.data.folders import folder_of
+from target_bench.data.formats.file_tables import DATABASES
 from target_bench.data.reading import choose_reader, read, read_databases, read_part
 from target_bench.data.selection import fitting_tasks
 
@@ -32,8 +33,6 @@ TaskLike = str | tuple[str, CorpusLike | Sequence[CorpusLike]]
 _ALIASES = {**SPLIT_ALIASES, "mini-dev": "mini_dev", "minidev": "mini_dev"}
 HUB_PREFIX = "hf:"
 """How a data set of the hub is named as a corpus: ``hf:owner/name@revision``."""
-
-_DATABASES = (".sqlite", ".sqlite3", ".db", ".duckdb")  # as formats.database_files has them
 
 
 def load(
@@ -209,7 +208,7 @@ def is_path(name: str | Path) -> bool:
     target = registry.split_settings("corpus", name)[0]
     if ":" in target[2:]:  # module:Class or path/file.py:Class; before it a drive of Windows
         return False
-    named = name.lower().endswith(_DATABASES)
+    named = name.lower().endswith(DATABASES)
     with_separator = "/" in target or ("/" in name and "=" not in name) or "\\" in target
     return with_separator or name in (".", "..") or named
 
@@ -286,7 +285,7 @@ def _database_beside_tables(corpus: Any) -> str:
     folder = Path(corpus) if isinstance(corpus, str | Path) and is_path(corpus) else None
     if folder is None or not folder.is_dir():
         return ""
-    files = sorted(path for path in folder.iterdir() if path.suffix.lower() in _DATABASES)
+    files = sorted(path for path in folder.iterdir() if path.suffix.lower() in DATABASES)
     return f". For SQL name the database alone, without the other tables: {files[0]}" * bool(files)
 
 

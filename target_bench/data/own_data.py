@@ -16,7 +16,7 @@ from target_bench.core.release import Release
 from target_bench.core.schema import NO_DATABASE, Corpus, Dataset, Query, Table, TableId
 from target_bench.core.unicode_text import compose
 from target_bench.data.formats.database_files import Databases
-from target_bench.data.formats.kinds import PARTS, find_suffix
+from target_bench.data.formats.file_tables import PARTS, find_suffix
 from target_bench.data.formats.own_folder import TableFolder
 from target_bench.data.formats.queries import (
     DEFAULT_SPLIT,

@@ -19,7 +19,7 @@ from target_bench.core.errors import DataError
 from target_bench.core.release import Release
 from target_bench.data.checks import Grid, fill_rows
 from target_bench.data.formats.file_tables import NO_QUOTE, FileSettings, FileTable
-from target_bench.data.formats.preamble import count_preamble, names_values
+from target_bench.data.formats.headers import count_preamble, names_values
 
 DELIMITERS = (",", ";", "\t", "|")
 """What may separate cells where no setting says so."""
@@ -72,21 +72,19 @@ class Line(NamedTuple):
     cells: list[str]
 
 
-def read_csv(
-    release: Release, path: Path, settings: FileSettings | None = None, delimiter: str = ","
-) -> list[FileTable]:
+def read_csv(release: Release, path: Path, settings: FileSettings | None = None) -> list[FileTable]:
     """Read the table of a CSV file.
 
     Args:
         release: reads the file, and keeps notes of what was found in it.
         path: the file.
         settings: replace what would be found.
-        delimiter: the one that its suffix stands for.
 
     Raises:
         DataError: the file is broken or does not fit the settings; the message names the line.
     """
     settings = settings or FileSettings()
+    delimiter = "\t" if path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
     text = _decode_file(release, path, settings.encoding)
     if declared := _DECLARED_DELIMITER.match(text):
         text = "\n" + text[declared.end() :]  # an empty line keeps the numbers of the others

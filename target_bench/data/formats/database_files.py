@@ -18,14 +18,13 @@ from target_bench.data.databases.stored_tables import (
     read_stored_tables,
     read_view_names,
 )
-from target_bench.data.formats.file_tables import FileSettings, FileTable
+from target_bench.data.formats.file_tables import DATABASES, FileSettings, FileTable
 from target_bench.data.formats.queries import FILES, OwnCorpus
 from target_bench.sql.gold_tables import gold_tables
 
 _VIEWS = (
     "views of databases are not read (CREATE TABLE name AS SELECT * FROM view makes one a table)"
 )
-SUFFIXES = (".sqlite", ".sqlite3", ".db", ".duckdb")
 
 
 class Databases(OwnCorpus):
@@ -100,7 +99,7 @@ class Databases(OwnCorpus):
 def _list_databases(folder: Path) -> dict[str, Path]:
     files: dict[str, Path] = {}
     for path in sorted(folder.iterdir()):
-        if path.suffix.lower() not in SUFFIXES or path.name.startswith("."):
+        if path.suffix.lower() not in DATABASES or path.name.startswith("."):
             continue
         if path.is_file():
             name = compose(path.stem)

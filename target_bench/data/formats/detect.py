@@ -8,8 +8,8 @@ from target_bench.core import registry
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.release import CorpusLoader, Release
 from target_bench.data.formats.catalogs import Catalog
-from target_bench.data.formats.database_files import SUFFIXES, Databases
-from target_bench.data.formats.kinds import find_suffix
+from target_bench.data.formats.database_files import Databases
+from target_bench.data.formats.file_tables import DATABASES, find_suffix
 from target_bench.data.formats.own_folder import TableFolder
 from target_bench.data.formats.target_layout import TargetLayout
 
@@ -34,7 +34,7 @@ def choose_loader(path: Path, settings: Mapping[str, Any] | None = None) -> Corp
         ConfigError: a setting is unknown or invalid, or the layout has none.
         DataError: there is nothing, or nothing in a known layout.
     """
-    if path.is_file() and path.suffix.lower() in SUFFIXES:
+    if path.is_file() and path.suffix.lower() in DATABASES:
         return Databases(path, settings)
     if Catalog.is_in(path):
         return Catalog(path, settings)
@@ -62,7 +62,7 @@ def choose_loader(path: Path, settings: Mapping[str, Any] | None = None) -> Corp
         "  corpus/<split>.parquet and queries/<split>.parquet (or .jsonl), as TARGET publishes,\n"
         "  or its hub repositories <name>-corpus/ and <name>-queries/ side by side;\n"
         "  corpus.jsonl, queries.jsonl and qrels/<split>.tsv, as BEIR does;\n"
-        f"  databases (*{', *'.join(SUFFIXES)}) and queries.jsonl; the path of one works too;\n"
+        f"  databases (*{', *'.join(DATABASES)}) and queries.jsonl; the path of one works too;\n"
         "  manifest.json and catalog.json of dbt; the path of a CSV of information_schema.columns\n"
         "  works too."
     )
@@ -74,7 +74,7 @@ def _explain_file(path: Path) -> DataError:
         return DataError(f"{path}: there is no such folder or database file")
     if not find_suffix(path.name):
         return DataError(
-            f"{path}: expected a folder, or a database file ending in {', '.join(SUFFIXES)}"
+            f"{path}: expected a folder, or a database file ending in {', '.join(DATABASES)}"
         )
     folder = str(path.parent)  # as it is named on the command line, with a separator
     folder = folder if "/" in folder else f"./{folder}".removesuffix("/.")

@@ -1,7 +1,8 @@
-"""What every reader of a kind of file returns, and the settings that it takes."""
+"""The kinds of files that hold tables: their readers, what those return, and their settings."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,35 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.grid import CellGrid
 from target_bench.core.release import Release
 from target_bench.core.schema import Cell
+from target_bench.data.formats.headers import looks_like_data
+
+WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods")
+DATABASES = (".sqlite", ".sqlite3", ".db", ".duckdb")
+
+READERS: Mapping[str, str] = {
+    ".csv": "csv_files:read_csv",
+    ".tsv": "csv_files:read_csv",
+    ".parquet": "records:read_parquet",
+    ".jsonl": "records:read_json_lines",
+    ".csv.gz": "csv_files:read_csv",
+    ".tsv.gz": "csv_files:read_csv",
+    ".jsonl.gz": "records:read_json_lines",
+    **dict.fromkeys(WORKBOOKS, "spreadsheets:read_workbook"),
+    **dict.fromkeys(DATABASES, "database_files:read_database"),
+}
+"""Suffix of a file -> module and function that reads its tables."""
+
+PARTS = {**dict.fromkeys(WORKBOOKS, "sheet"), **dict.fromkeys(DATABASES, "table")}
+"""Suffix of a file that holds several tables -> what each of them is called."""
 
 NO_QUOTE = "none"
+
+_GUESSED_HEADER = (".csv", ".tsv", ".csv.gz", ".tsv.gz", *WORKBOOKS)
+_NO_HEADER = (
+    "files or sheets begin with a row that looks like data and was taken as the header "
+    "(header_rows=0 says that there is none)"
+)
+_ENOUGH_ROWS = 1000
 
 
 @dataclass(frozen=True)
@@ -46,8 +74,28 @@ class FileSettings:
     header_rows: int | None = None
 
 
-Reader = Callable[[Release, Path, FileSettings], Sequence[FileTable]]
-"""Reads the tables of a file; notes on what was assumed are remarks of the release."""
+def find_suffix(name: str) -> str | None:
+    """Return the suffix by which a file is read, as it is written; None if none reads it."""
+    suffixes = [suffix for suffix in READERS if name.lower().endswith(suffix)]
+    return name[-len(max(suffixes, key=len)) :] if suffixes else None
+
+
+def read_file(release: Release, path: Path, settings: FileSettings) -> Sequence[FileTable]:
+    """Return the tables of a file: of a workbook its sheets, of most other files one.
+
+    Raises:
+        DataError: it is broken; the message names file and line.
+    """
+    suffix = (find_suffix(path.name) or "").lower()
+    module, _, function = READERS[suffix].partition(":")
+    read = getattr(import_module(f"target_bench.data.formats.{module}"), function)
+    tables: Sequence[FileTable] = read(release, path, settings)
+    if suffix in _GUESSED_HEADER and settings.header_rows is None:
+        for table in tables:
+            if looks_like_data(table.header, table.rows[:_ENOUGH_ROWS]):
+                sheet = f", sheet {table.sheet!r}" if table.sheet else ""
+                release.remark(_NO_HEADER, f"{path}{sheet}")
+    return tables
 
 
 def parse_file_settings(settings: Mapping[str, Any], place: str) -> FileSettings:

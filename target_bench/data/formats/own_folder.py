@@ -11,9 +11,13 @@ from target_bench.core.schema import LEFT_OUT, Corpus, Query, Table, TableId
 from target_bench.core.text_tables import first_of
 from target_bench.core.unicode_text import compose
 from target_bench.data.databases.stored_tables import is_database
-from target_bench.data.formats.database_files import SUFFIXES as DATABASES
-from target_bench.data.formats.file_tables import FileTable, parse_file_settings
-from target_bench.data.formats.kinds import find_suffix, read_file
+from target_bench.data.formats.file_tables import (
+    DATABASES,
+    FileTable,
+    find_suffix,
+    parse_file_settings,
+    read_file,
+)
 from target_bench.data.formats.queries import FILES, OwnCorpus
 from target_bench.data.formats.records import read_cell_grid, read_identifier
 

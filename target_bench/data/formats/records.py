@@ -17,6 +17,7 @@ from target_bench.core.schema import Cell
 from target_bench.core.unicode_text import compose
 from target_bench.data.formats.cells import PLAIN_TYPES, convert_cells, convert_to_json
 from target_bench.data.formats.csv_files import read_csv
+from target_bench.data.formats.file_tables import FileSettings, FileTable
 
 _LARGEST_JSON = 500_000_000  # bytes; such a file is parsed whole
 _RECORDS_AT_A_TIME = 128
@@ -33,8 +34,7 @@ def read_records(release: Release, path: Path) -> Iterator[tuple[str, Any]]:
     if name.endswith(".parquet"):
         yield from _read_parquet_records(release, path)
     elif name.endswith((".csv", ".tsv")):
-        delimiter = "\t" if name.endswith(".tsv") else ","
-        for place, record in read_csv_records(release, path, delimiter):
+        for place, record in read_csv_records(release, path):
             yield place, {name: _parse_cell(cell) for name, cell in record.items()}
     elif name.endswith(".json") and not _is_lines(release, path):
         yield from _read_document(release, path)
@@ -42,13 +42,30 @@ def read_records(release: Release, path: Path) -> Iterator[tuple[str, Any]]:
         yield from release.json_lines(path)
 
 
-def read_csv_records(
-    release: Release, path: Path, delimiter: str = ","
-) -> Iterator[tuple[str, dict[str, Any]]]:
+def read_csv_records(release: Release, path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield (place, record) of every row of a CSV file."""
-    (table,) = read_csv(release, path, delimiter=delimiter)
+    (table,) = read_csv(release, path)
     for number, row in enumerate(table.rows, start=1):
         yield f"{path}, row {number}", dict(zip(table.header, row, strict=True))
+
+
+def read_json_lines(release: Release, path: Path, _: FileSettings) -> list[FileTable]:
+    """Read the table whose rows are the objects of a file, one a line."""
+    lines = list(release.json_lines(path))
+    for place, record in lines:
+        if not isinstance(record, dict):
+            raise DataError(f"{place}: expected one object per row, found {type(record).__name__}")
+    header = list(dict.fromkeys(name for _, record in lines for name in record))
+    if not header:
+        raise DataError(f"{path}: no row names any column")
+    rows = [convert_row([record.get(name) for name in header], place) for place, record in lines]
+    return [FileTable(header, rows)]
+
+
+def read_parquet(release: Release, path: Path, _: FileSettings) -> list[FileTable]:
+    """Read the table of a Parquet file."""
+    with _open_parquet(release, path) as file:
+        return [FileTable(*read_arrow_grid(file.read(), str(path)))]
 
 
 def _parse_cell(cell: Any) -> Any:
@@ -61,7 +78,7 @@ def _parse_cell(cell: Any) -> Any:
 
 def _read_parquet_records(release: Release, path: Path) -> Iterator[tuple[str, Any]]:
     number = 0
-    with open_parquet(release, path) as file:
+    with _open_parquet(release, path) as file:
         names = file.schema_arrow.names
         for name in names:
             if names.count(name) > 1:
@@ -74,8 +91,7 @@ def _read_parquet_records(release: Release, path: Path) -> Iterator[tuple[str, A
 
 
 @contextmanager
-def open_parquet(release: Release, path: Path) -> Iterator[Any]:
-    """Open a Parquet file; what is wrong with it is an error that names it."""
+def _open_parquet(release: Release, path: Path) -> Iterator[Any]:
     import pyarrow
     from pyarrow import parquet
 

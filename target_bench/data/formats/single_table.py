@@ -7,8 +7,13 @@ from typing import NamedTuple
 
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.release import Release
-from target_bench.data.formats.file_tables import FileSettings, FileTable
-from target_bench.data.formats.kinds import READERS, find_suffix, read_file
+from target_bench.data.formats.file_tables import (
+    READERS,
+    FileSettings,
+    FileTable,
+    find_suffix,
+    read_file,
+)
 from target_bench.tables.answer_tables import FAULT_MEANINGS, AnswerTable, Fault, TableFormat
 from target_bench.tables.cell_texts import convert_decimal_commas
 from target_bench.tables.reading import read_tables

@@ -21,15 +21,13 @@ from target_bench.core.schema import Cell
 from target_bench.data.formats.cells import convert_cells
 from target_bench.data.formats.csv_files import is_text
 from target_bench.data.formats.file_tables import FileSettings, FileTable
+from target_bench.data.formats.headers import count_preamble
 from target_bench.data.formats.number_formats import (
     Shown,
     parse_column,
     read_xlsx_numbers,
     show_ods_number,
 )
-from target_bench.data.formats.preamble import count_preamble
-
-SUFFIXES = (".xlsx", ".xlsm", ".xls", ".ods")
 
 _PREAMBLE = "sheets have rows before their header, which were left out of the table"
 _HEADER_ROWS = "sheets have a header of several rows"

@@ -16,8 +16,7 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.release import Release
 from target_bench.data.checks import fill_rows
 from target_bench.data.formats.csv_files import DELIMITERS, read_csv
-from target_bench.data.formats.file_tables import FileSettings, parse_file_settings
-from target_bench.data.formats.kinds import read_file
+from target_bench.data.formats.file_tables import FileSettings, parse_file_settings, read_file
 from tests.data.strategies import any_cell, any_text
 from tests.data.written import asked, write_own
 

@@ -10,8 +10,7 @@ import pytest
 
 from target_bench.core.errors import DataError
 from target_bench.core.release import Release
-from target_bench.data.formats.file_tables import FileSettings, FileTable
-from target_bench.data.formats.kinds import read_file
+from target_bench.data.formats.file_tables import FileSettings, FileTable, read_file
 from target_bench.data.formats.spreadsheets import read_workbook
 from tests.data.workbooks import Rows, write_workbook
 

@@ -1,15 +1,17 @@
-"""Lines above a table's header: titles, lines of a key and its value, comments."""
+"""Where a table's header is: below titles, lines of a key and its value, comments; or nowhere."""
 
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-VALUES = (
+from target_bench.core.schema import Cell
+
+_VALUES = (
     re.compile(r"[-+]?[\d.,' ]*\d ?[%€$£]?"),
     re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([T ].*)?"),
 )
 """Numbers, and dates."""
-NUMERIC_NAME = re.compile(r"\d{1,3}|1[5-9]\d\d|2[01]\d\d")
+_NUMERIC_NAME = re.compile(r"\d{1,3}|1[5-9]\d\d|2[01]\d\d")
 """A number that may be the name of a column: a year, or one of up to three digits."""
 
 _YEAR = re.compile(r"1[5-9]\d\d|2[01]\d\d")
@@ -52,8 +54,8 @@ def names_values(header: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
     """Return whether a column has a name above nothing but numbers or dates."""
     for j, name in enumerate(header):
         column = [row[j].strip() for row in body if j < len(row) and row[j].strip()]
-        is_name = name.strip() and not any(kind.fullmatch(name.strip()) for kind in VALUES)
-        if is_name and column and any(all(map(kind.fullmatch, column)) for kind in VALUES):
+        is_name = name.strip() and not any(kind.fullmatch(name.strip()) for kind in _VALUES)
+        if is_name and column and any(all(map(kind.fullmatch, column)) for kind in _VALUES):
             return True
     return False
 
@@ -65,5 +67,23 @@ def _find_end(row: Sequence[str]) -> int:
 
 def _is_header(row: Sequence[str]) -> bool:
     names = [cell.strip() for cell in row[: _find_end(row)]]
-    values = [name for name in names if any(kind.fullmatch(name) for kind in VALUES)]
+    values = [name for name in names if any(kind.fullmatch(name) for kind in _VALUES)]
     return len(set(names)) == len(names) and all(map(_YEAR.fullmatch, values))
+
+
+def looks_like_data(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> bool:
+    """Return whether a header may be a row of data.
+
+    It is if a name is a number or date above nothing but such, or occurs again in its column.
+    """
+    texts = [[str(cell) for cell in row] for row in rows]
+    texts = [row for row in texts if row != list(header)]  # a header that is repeated on each page
+    for j, name in enumerate(header):
+        column = [row[j] for row in texts if row[j] not in ("", "None")]
+        kind = next((kind for kind in _VALUES if kind.fullmatch(name)), None)
+        if kind is None and name.strip() and name in column:
+            return True
+        is_value = column and not _NUMERIC_NAME.fullmatch(name)
+        if kind and is_value and all(map(kind.fullmatch, column)):
+            return True
+    return False
