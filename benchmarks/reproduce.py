@@ -225,28 +225,24 @@ def _rows(computed: Sequence[Outcome]) -> Iterator[str]:
 
 
 def _listed(outcomes: Sequence[Outcome]) -> str:
-    """Return how many figures these are, and the one farthest from the published if many."""
+    """Return how many figures these are, and the one that is farthest from the published figure."""
     if not outcomes:
         return ""
     farthest = max(outcomes, key=lambda outcome: abs(_difference(outcome)))
-    shown = outcomes if len(outcomes) <= MOST_LISTED else [farthest]
-    figures = ", ".join(f"{o.name} {o.figure['published']:g} → {o.here:.4g}" for o in shown)
-    return f"{len(outcomes)}: {'' if shown is outcomes else 'farthest '}{figures}"
+    figure = f"{farthest.name} {farthest.figure['published']:g} → {farthest.here:.4g}"
+    return f"{len(outcomes)}: {figure}"
 
 
 def _difference(outcome: Outcome) -> float:
     return float(outcome.here or 0) - float(outcome.figure["published"])
 
 
-MOST_LISTED = 3
-"""Figures that a cell of the page lists; of more it has the one farthest from the published."""
-
 _INTRODUCTION = """\
 # Reproduced papers
 
 Published figures, computed again from public files ({}).
-Each row is a table of a paper, with figures as published → here. If a cell has more than three
-figures, it shows the one farthest from the published figure. A missing figure needs a model, a
+Each row is a table of a paper. A cell has the number of figures and one of them, as published →
+here: the farthest from the published figure, if there are several. Missing figures need a model, a
 file or outputs that are not public. [reproductions.yaml](../benchmarks/reproductions.yaml) has all
 figures with their commands, tolerances and reasons in full.
 
