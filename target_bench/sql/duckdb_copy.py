@@ -10,14 +10,14 @@ integers                               BIGINT
 reals, or integers and reals           DOUBLE
 text                                   VARCHAR (dates too: SQLite has none, and compares them so)
 blobs                                  BLOB
-text among numbers                     VARCHAR, numbers as SQLite writes them (noted)
-blobs among others                     BLOB, the rest as the bytes of its text (noted)
+text among numbers                     VARCHAR, numbers as SQLite writes them
+blobs among others                     BLOB, the rest as the bytes of its text
 nothing but NULL                       what the declared type stands for: BIGINT, DOUBLE, VARCHAR,
                                        BLOB
 =====================================  =========================================================
 
-Keys, indexes, defaults and triggers are not copied; rows keep their order, and the rows of a view
-become a table. Collations other than BINARY are not copied either (noted).
+Keys, indexes, defaults, triggers and collations are not copied; rows keep their order, and the rows
+of a view become a table. Gold that gives something else because of that is left out by the judge.
 
 ``entry.json`` beside a copy holds its SHA-256 and is sealed itself. Both are checked before a copy
 is used; one that is damaged is made again.
@@ -25,13 +25,11 @@ is used; one that is damaged is made again.
 
 import hashlib
 import json
-import re
 import shutil
 import sqlite3
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -48,14 +46,13 @@ from target_bench.core.files import (
 )
 from target_bench.sql.databases import base_tables, classify_type, columns, open_sqlite, quote
 
-FORMAT = 3
+FORMAT = 4
 """The version of the copies; of another version none is used."""
 
 BATCH = 50_000
 """Number of cells in memory at a time."""
 
 _STORAGE = ("integer", "real", "text", "blob")
-_EXACT = 2**53  # integers up to here are exact as doubles
 _FILE = "copy.duckdb"
 _CAST = {"BIGINT": "INTEGER", "DOUBLE": "REAL", "VARCHAR": "TEXT", "BLOB": "BLOB"}
 _DECLARED = {"int": "BIGINT", "bool": "BIGINT", "text": "VARCHAR", "real": "DOUBLE"}
@@ -67,7 +64,7 @@ class Copy:
 
     path: Path
     columns: Mapping[str, Mapping[str, str]]  # table or view -> column -> type, as they are there
-    notes: tuple[str, ...]  # what is not as it was
+    notes: tuple[str, ...]  # which tables and views are left out, and why
 
 
 def duckdb_copy(sqlite_file: Path, warn: Callable[[str], object] = warnings.warn) -> Copy:
@@ -151,69 +148,42 @@ def _make_copy(sqlite_file: Path, home: Path) -> Copy:
 def _copy_tables(
     source: sqlite3.Connection, target: Any
 ) -> tuple[dict[str, dict[str, str]], list[str]]:
-    """Copy everything; return table -> column -> type, and what is not as it was."""
+    """Copy everything; return table -> column -> type, and which tables are left out."""
+    import duckdb
+
     types: dict[str, dict[str, str]] = {}
     notes: list[str] = []
     declared = columns(source)
-    made_views = base_tables(source, "view")
-    tables = [*base_tables(source), *made_views]
-    names = _make_distinct(tables, "table", notes)
-    for table in tables:
-        kinds: dict[str, str] = {}
-        try:
-            if not declared[table]:
-                raise sqlite3.OperationalError("its columns are not known")
-            stored = _inspect_columns(source, table, declared[table])
-            for column, (storage, big) in stored.items():
-                kinds[column] = _choose_type(storage, declared[table][column])
-                mixed = " and ".join(kind for kind in _STORAGE if kind in storage)
-                if len(storage) > 1 and kinds[column] in ("VARCHAR", "BLOB"):
-                    notes.append(f"{table}.{column} holds {mixed}: it became {kinds[column]}")
-                elif kinds[column] == "DOUBLE" and big:
-                    rounded = "integers beyond 2^53 were rounded"
-                    notes.append(f"{table}.{column} holds {mixed}: {rounded}")
-        except sqlite3.OperationalError as error:  # a module or a table is not here
-            what = "view" if table in made_views else "table"
-            notes.append(f"{what} {table!r} is left out: {error}")
-            continue
-        notes += _note_collations(source, table)
-        called = _make_distinct(list(kinds), f"table {table!r}: column", notes)
-        types[names[table]] = {called[column]: kind for column, kind in kinds.items()}
-        _fill(source, table, kinds, target, names[table], types[names[table]])
+    for kind in ("table", "view"):
+        for table in base_tables(source, kind):
+            try:
+                if not declared[table]:
+                    raise sqlite3.OperationalError("its columns are not known")
+                stored = _inspect_columns(source, table, declared[table])
+                chosen = {c: _choose_type(stored[c], declared[table][c]) for c in declared[table]}
+                _fill(source, table, chosen, target)
+                types[table] = chosen
+            # a module or a table is not here, or DuckDB cannot tell names apart
+            except (sqlite3.OperationalError, duckdb.ParserException, duckdb.CatalogException) as e:
+                notes.append(f"{kind} {table!r} is left out: {e}")
     return types, notes
-
-
-def _make_distinct(names: Sequence[str], kind: str, notes: list[str]) -> dict[str, str]:
-    """Return names that DuckDB can tell apart: not empty, and unique when case is folded."""
-    renamed: dict[str, str] = {}
-    taken = {name.lower() for name in names}
-    for name in names:
-        new = name
-        if not name or name.lower() in map(str.lower, renamed.values()):
-            numbered = (f"{name or 'unnamed'}_{i}" for i in count(2))
-            new = next(free for free in numbered if free.lower() not in taken)
-            taken.add(new.lower())
-            notes.append(f"{kind} {name!r} is called {new!r}")
-        renamed[name] = new
-    return renamed
 
 
 def _inspect_columns(
     source: sqlite3.Connection, table: str, declared: Mapping[str, str]
-) -> dict[str, tuple[set[str], bool]]:
-    """Return column -> what is stored in it, and whether an integer is not exact as a double."""
-    big = f"typeof({{0}}) = 'integer' AND {{0}} NOT BETWEEN {-_EXACT} AND {_EXACT}"
-    tests = [*(f"typeof({{0}}) = '{storage}'" for storage in _STORAGE), big]
-    selected = [f"max({test.format(quote(column))})" for column in declared for test in tests]
-    answers: list[Any] = []
-    for start in range(0, len(selected), 1000):  # SQLite returns 2,000 columns at most
-        part = ", ".join(selected[start : start + 1000])
-        answers += source.execute(f"SELECT {part} FROM {quote(table)}").fetchone()  # noqa: S608 (names are quoted)
-    stored = {}
-    for column in declared:
-        *there, is_big = answers[: len(tests)]
-        del answers[: len(tests)]
-        stored[column] = {s for s, yes in zip(_STORAGE, there, strict=True) if yes}, bool(is_big)
+) -> dict[str, set[str]]:
+    """Return column -> the kinds of values that are stored in it."""
+    tests = [
+        (c, kind, f"max(typeof({quote(c)}) = '{kind}')") for c in declared for kind in _STORAGE
+    ]
+    stored: dict[str, set[str]] = {column: set() for column in declared}
+    for start in range(0, len(tests), 1000):  # SQLite returns 2,000 columns at most
+        part = tests[start : start + 1000]
+        selected = ", ".join(test for _, _, test in part)
+        row = source.execute(f"SELECT {selected} FROM {quote(table)}").fetchone()  # noqa: S608 (names are quoted)
+        for (column, kind, _), is_there in zip(part, row, strict=True):
+            if is_there:
+                stored[column].add(kind)
     return stored
 
 
@@ -229,35 +199,25 @@ def _choose_type(stored: set[str], declared: str) -> str:
     return "VARCHAR" if "text" in stored else "DOUBLE"
 
 
-def _note_collations(source: sqlite3.Connection, table: str) -> list[str]:
-    (sql,) = source.execute("SELECT sql FROM sqlite_master WHERE name = ?", (table,)).fetchone()
-    return [
-        f"table {table!r} has a collation {name}: DuckDB compares its text exactly"
-        for name in sorted(set(re.findall(r"\bCOLLATE\s+(NOCASE|RTRIM)\b", sql.upper())))
-    ]
-
-
 def _fill(
     source: sqlite3.Connection,
     table: str,
-    kinds: Mapping[str, str],
-    target: Any,
-    name: str,
     types: Mapping[str, str],
+    target: Any,
 ) -> None:
     import pyarrow as pa
 
     arrow = {"BIGINT": pa.int64, "DOUBLE": pa.float64, "VARCHAR": pa.string, "BLOB": pa.binary}
-    schema = pa.schema([(f"c{i}", arrow[kind]()) for i, kind in enumerate(kinds.values())])
+    schema = pa.schema([(f"c{i}", arrow[kind]()) for i, kind in enumerate(types.values())])
     made = ", ".join(f"{quote(column)} {kind}" for column, kind in types.items())
-    target.execute(f"CREATE TABLE {quote(name)} ({made})")
-    chosen = ", ".join(f"CAST({quote(c)} AS {_CAST[kind]})" for c, kind in kinds.items())
+    target.execute(f"CREATE TABLE {quote(table)} ({made})")
+    chosen = ", ".join(f"CAST({quote(c)} AS {_CAST[kind]})" for c, kind in types.items())
     rows = source.execute(f"SELECT {chosen} FROM {quote(table)}")  # noqa: S608 (names are quoted)
     target.execute("BEGIN")
-    while batch := rows.fetchmany(max(1, BATCH // len(kinds))):
+    while batch := rows.fetchmany(max(1, BATCH // len(types))):
         cells = zip(zip(*batch, strict=True), schema.types, strict=True)
         arrays = [pa.array(column, kind) for column, kind in cells]
         target.register("batch", pa.Table.from_arrays(arrays, schema=schema))
-        target.execute(f"INSERT INTO {quote(name)} SELECT * FROM batch")  # noqa: S608 (quoted)
+        target.execute(f"INSERT INTO {quote(table)} SELECT * FROM batch")  # noqa: S608 (quoted)
         target.unregister("batch")
     target.execute("COMMIT")

@@ -56,22 +56,22 @@ def test_types(tmp_path: Path, declared: str, values: str, kind: str) -> None:
     assert copy.columns == {"t": {"x": kind}}
     with closing(sqlite3.connect(tmp_path / "some.sqlite")) as source:
         stored = source.execute("SELECT x FROM t").fetchall()
-    if not copy.notes:
+    if len({type(cell) for (cell,) in stored if cell is not None}) < 2 or kind == "DOUBLE":
         assert _rows(copy, "SELECT x FROM t") == stored
 
 
 def test_names(tmp_path: Path) -> None:
     copy = _copied(
         tmp_path,
-        'CREATE TABLE "order by ""x"""("a b" INT, "select" INT, "" INT, É INT, é INT);'
-        'INSERT INTO "order by ""x""" VALUES (1, 2, 3, 4, 5); CREATE TABLE empty(x TEXT);',
+        'CREATE TABLE "order by ""x"""("a b" INT, "select" INT); CREATE TABLE unnamed("" INT);'
+        'INSERT INTO "order by ""x""" VALUES (1, 2); CREATE TABLE empty(x TEXT);',
     )
-    names = ["a b", "select", "unnamed_2", "É", "é_2"]
-    assert list(copy.columns['order by "x"']) == names
-    assert _rows(copy, 'SELECT * FROM "order by ""x"""') == [(1, 2, 3, 4, 5)]
+    assert list(copy.columns['order by "x"']) == ["a b", "select"]
+    assert _rows(copy, 'SELECT * FROM "order by ""x"""') == [(1, 2)]
     assert _rows(copy, "SELECT * FROM empty") == []
-    assert len(copy.notes) == 2
-    assert all("is called" in note for note in copy.notes)
+    assert "unnamed" not in copy.columns
+    (note,) = copy.notes
+    assert note.startswith("table 'unnamed' is left out: ")
 
 
 def test_views(tmp_path: Path) -> None:
