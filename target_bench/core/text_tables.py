@@ -113,18 +113,50 @@ def lines(table: TextTable, width: int | None = None, colours: bool = False) -> 
     widths = _fit(table.columns, beside, width)
     if width is not None and _total(widths) > width:
         beside, widths = texts, _fit(table.columns, texts, width)
+    blocks = [
+        _lay_out(table, block, [beside[j] for j in block], [widths[j] for j in block], colours)
+        for block in _divide(table.columns, widths, width)
+    ]
+    return [line for n, block in enumerate(blocks) for line in ([""] if n else []) + block]
+
+
+def _divide(
+    columns: Sequence[Column], widths: Sequence[int], width: int | None
+) -> list[Sequence[int]]:
+    """Divide columns into blocks that fit the terminal, each beginning with the labels of rows."""
+    labels = next((j for j, column in enumerate(columns) if column.right), len(columns)) or 1
+    blocks: list[Sequence[int]] = [range(labels)]
+    for j in range(labels, len(columns)):
+        longer = [*blocks[-1], j]
+        fits = width is None or _total([widths[k] for k in longer]) <= width
+        if fits or len(blocks[-1]) == labels:
+            blocks[-1] = longer
+        else:
+            blocks.append([*range(labels), j])
+    return blocks
+
+
+def _lay_out(
+    table: TextTable,
+    block: Sequence[int],
+    texts: Sequence[Sequence[str]],
+    widths: Sequence[int],
+    colours: bool,
+) -> list[str]:
+    """Return the lines of some columns of a table, with their heading."""
+    columns = [table.columns[j] for j in block]
     heading: Style | None = "heading" if colours else None
     rule = " " + "─" * (_total(widths) - 1)
-    header, *rows = zip(*beside, strict=True)
+    header, *rows = zip(*texts, strict=True)
     tallest = max(name.count("\n") for name in header)
     header = tuple("\n" * (tallest - name.count("\n")) + name for name in header)
-    printed = [*_lay_out_row(table.columns, header, widths, [heading] * len(widths), heading), rule]
+    printed = [*_lay_out_row(columns, header, widths, [heading] * len(widths), heading), rule]
     for i, row in enumerate(rows):
         if i in table.rules:
             printed.append(rule)
-        marks = [table.marks.get((i, j)) if colours else None for j in range(len(row))]
+        marks = [table.marks.get((i, j)) if colours else None for j in block]
         below: Style | None = "faint" if colours else None
-        printed += _lay_out_row(table.columns, row, widths, marks, below)
+        printed += _lay_out_row(columns, row, widths, marks, below)
     return printed
 
 

@@ -71,7 +71,13 @@ def same_questions(results: Iterable["Result"]) -> list[list["Result"]]:
 def group_tables(results: Sequence["Result"], every: bool = False) -> list[TextTable]:
     """Return the scores of one group of ``same_questions``, under a title."""
     metrics = shown_metrics(results)
-    tables = [_table(results, metrics, write_title(results))]
+    of_sets = [name for name in metrics if name in _OF_SETS]
+    others = [name for name in metrics if name not in _OF_SETS]
+    tables = [_table(results, others, write_title(results))] if others else []
+    if of_sets:
+        choosing = [result for result in results if not set(of_sets).isdisjoint(result.all_scores)]
+        title = "sets of tables" if others else write_title(results)
+        tables.append(_table(choosing, of_sets, title))
     families: dict[str, list[str]] = {}
     scored = [(name, score) for result in results for name, score in result.all_scores.items()]
     for name in dict.fromkeys(name for name, score in scored if score.n):

@@ -56,6 +56,12 @@ TABLE = TextTable(
 )
 
 
+FIGURES = TextTable(
+    [Column("run"), *(Column(name, right=True) for name in ("R@1", "R@10", "MRR", "MAP"))],
+    [["bm25", "0.797", "0.988", "0.870", "0.850"]],
+)
+
+
 def test_the_first_layout_that_fits() -> None:
     assert text([TABLE]) == (
         "recall@10\n"
@@ -69,6 +75,15 @@ def test_the_first_layout_that_fits() -> None:
         " bm25   0.988 [.973, .998]  Words that are rare count more",
         "                            than words that are not.",
     ]
+    assert lines(FIGURES, 27) == [
+        " run     R@1   R@10    MRR",
+        " " + "─" * 25,
+        " bm25  0.797  0.988  0.870",
+        "",
+        " run     MAP",
+        " " + "─" * 11,
+        " bm25  0.850",
+    ], "what is too wide stands below, with the names of the rows"
     assert lines(TABLE, 38) == [
         "               score",
         " run           [95%]  what it is",

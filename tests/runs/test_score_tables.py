@@ -34,3 +34,34 @@ def test_all_metrics_are_those_over_some_query(tmp_path: Path) -> None:
     shown = [column.name.split("\n")[0] for table in tables for column in table.columns]
     assert "exact_match" in shown
     assert not any(name.startswith(("recall", "R@")) for name in shown)
+
+
+def test_sets_are_a_table_of_their_own(tmp_path: Path) -> None:
+    """Of the runs that chose how many tables to return."""
+    (tmp_path / "first.py").write_text(FIRST, encoding="utf-8")
+    mini = TARGET(("retrieval", "mini"), out=tmp_path / "runs")
+    results = [*mini.run("bm25", limit=5), *mini.run(f"{tmp_path / 'first.py'}:First", limit=5)]
+    rankings, sets = group_tables(results)
+    headings = [[column.name.split("\n")[0] for column in t.columns] for t in (rankings, sets)]
+    assert headings == [
+        ["retriever", "R@1", "R@10", "ms, batch"],
+        [
+            "retriever", "set_precision", "set_recall", "set_f1", "complete_recall", "set_size",
+            "ms, batch",
+        ],
+    ]  # fmt: skip
+    assert (len(rankings.rows), len(sets.rows), sets.title) == (2, 1, "sets of tables")
+
+
+FIRST = """
+from target_bench import Retriever
+
+class First(Retriever):
+    returns_sets = True
+
+    def embed_corpus(self, corpus):
+        self.ids = list(corpus.ids)
+
+    def retrieve(self, query, top_k):
+        return self.ids[:1]
+"""
