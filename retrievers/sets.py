@@ -50,6 +50,9 @@ _UNJOINED = -12.0
 """The evidence of the best joined table, where a table joins none."""
 
 
+_LARGE_POOL = 800
+"""Tables above which the default share is said to give small sets: ten times those it is from."""
+
 _NO_DATABASE = "0"
 """The database of tables that are in none."""
 
@@ -145,8 +148,20 @@ class Sets(Retriever):
         return {**settings, "learned": hashlib.sha256(content).hexdigest()[:16]}
 
     def notes(self) -> Sequence[str]:
-        """Return the source of the weights, and the notes of the encoder."""
-        return [self.learned_from, *(self._encoding.notes() if self._encoding else ())]
+        """Return the source of the weights, what makes sets small, and the notes of the encoder."""
+        small = []
+        n_tables, depth = len(self._ids), max(self._full, default=0)
+        if self.share is None and self.size is None and n_tables > _LARGE_POOL:
+            small.append(
+                f"the default share, learned in pools of 75 to 80 tables, finds few of these "
+                f"{n_tables:,}; size=20 returns 20"
+            )
+        if n_full := self._full.get(depth):
+            small.append(
+                f"as many tables as --top-k allows ({depth}) are returned for {n_full:,} queries: "
+                "a larger cutoff, as in --top-k 1,50, gives larger sets"
+            )
+        return [self.learned_from, *small, *(self._encoding.notes() if self._encoding else ())]
 
     def embed_corpus(self, corpus: Corpus) -> None:
         """Read names, columns, cells and keys of all tables, and encode tables and columns."""
@@ -165,6 +180,7 @@ class Sets(Retriever):
 
     def _read(self, corpus: Corpus) -> None:
         self._ids = corpus.ids
+        self._full: dict[int, int] = {}  # cutoff -> sets that it may have cut
         self.databases = _TablesByDatabase(corpus)
         self._words = _SchemaWords(corpus, self.databases, self.rows)
         self.joined = _Joined(corpus)
@@ -185,9 +201,13 @@ class Sets(Retriever):
         """Return the sets of several queries, each with its ``top_k`` best tables at most."""
         if not len(self._ids) or not queries or top_k < 1:
             return [[] for _ in queries]
-        top_k = min(top_k, self.size or top_k)
-        parts = zip(*(self._best(e, top_k) for e in self.evidence(queries)), strict=True)
-        return Ranked(self._ids, *map(np.concatenate, parts))
+        most = min(top_k, self.size or top_k)
+        parts = zip(*(self._best(e, most) for e in self.evidence(queries)), strict=True)
+        rows, probabilities = map(np.concatenate, parts)
+        is_cut = self.returns_sets and top_k < min(self.size or len(self._ids), len(self._ids))
+        n_full = int((rows >= 0).all(axis=1).sum()) if is_cut else 0
+        self._full[top_k] = self._full.get(top_k, 0) + n_full
+        return Ranked(self._ids, rows, probabilities)
 
     def _best(self, evidence: "_QueryEvidence", k: int) -> tuple[NDArray[np.int64], Floats]:
         """Return the best tables of some queries, -1 after the last, and their probabilities."""

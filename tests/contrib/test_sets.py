@@ -78,6 +78,27 @@ def test_share_and_k() -> None:
     assert ask(built("sets:encoder=none", shop()), question, 0) == [[]]
 
 
+def test_what_makes_sets_small_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cutoff, which is 10 by default, and a pool larger than those that taught the share."""
+    questions = ["price of the products that customers in Linz buy", "weight of animals"]
+
+    def notes(settings: str, k: int) -> list[str]:
+        retriever = built(f"sets:encoder=none{settings}", shop())
+        ask(retriever, questions[:1], 1)  # a smaller cutoff does not count
+        ask(retriever, questions, k)
+        return list(retriever.notes()[1:])
+
+    (cut,) = notes(",size=3", 2)
+    assert cut.startswith(
+        "as many tables as --top-k allows (2) are returned for 2 queries: a larger"
+    )
+    assert notes(",size=2", 2) == notes(",size=3", 4) == notes(",share=0", 2) == notes("", 5) == []
+    monkeypatch.setattr(sets, "_LARGE_POOL", 4)
+    (large,) = notes("", 5)
+    assert large.startswith("the default share, learned in pools of 75 to 80 tables, finds few")
+    assert notes(",share=0.5", 5) == notes(",size=2", 2) == []
+
+
 def test_weights_are_never_of_the_tables_that_are_asked_about(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
