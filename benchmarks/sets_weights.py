@@ -5,6 +5,7 @@
     ... --corpus bird --size 5 --evidence                 # questions with BIRD's evidence added
     ... --corpus spider --size 2.6 --distractors spider:split=train --retriever sets:weights=bird
     ... --retriever sets:encoder=none                     # other settings
+    ... --best                                            # the share with the best F2, too
 
 ``--learn`` learns from the validation splits of Spider, of BIRD, and of both, each with vectors of
 MiniLM and without, and writes all into the package. A corpus that is scored gets weights that were
@@ -54,6 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--corpus")
     parser.add_argument("--retriever", default="sets")
     parser.add_argument("--size", type=float, action="append", default=[])
+    parser.add_argument("--best", action="store_true", help="measure the share with the best F2")
     parser.add_argument("--evidence", action="store_true", help="append BIRD's evidence")
     parser.add_argument("--distractors", action="append", default=[])
     options = parser.parse_args(arguments)
@@ -64,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         dataset = load(options.corpus, distractors=options.distractors)
         if options.evidence:
             dataset = with_evidence(dataset)
-        for line in measured(dataset, options.retriever, options.size):
+        for line in measured(dataset, options.retriever, options.size, options.best):
             print(json.dumps(line))
 
 
@@ -74,8 +76,10 @@ def with_evidence(dataset: Dataset) -> Dataset:
     return replace(dataset, queries=tuple(queries))
 
 
-def measured(dataset: Dataset, spec: str, sizes: Sequence[float]) -> list[dict[str, Any]]:
-    """Return the figures of the default share, and of the shares that give these mean sizes."""
+def measured(
+    dataset: Dataset, spec: str, sizes: Sequence[float], best: bool = False
+) -> list[dict[str, Any]]:
+    """Return the figures of the default share, of those of mean sizes, and of the best by F2."""
     retriever = create("retriever", spec)
     retriever.embed_corpus(dataset.corpus)
     texts = [query.text for query in dataset.queries]
@@ -86,9 +90,11 @@ def measured(dataset: Dataset, spec: str, sizes: Sequence[float]) -> list[dict[s
     shares /= shares.max(axis=1, keepdims=True)
     gold = gold_of(dataset)
     lines = []
-    default = model.share if retriever.share is None else retriever.share
-    for size in (None, *sizes):
-        least = default if size is None else np.sort(shares.ravel())[-round(size * len(shares))]
+    wanted = [model.share if retriever.share is None else retriever.share]
+    wanted += [np.sort(shares.ravel())[-round(size * len(shares))] for size in sizes]
+    if best:
+        wanted.append(SHARES[np.argmax(f_scores(shares, gold))])
+    for least in wanted:
         kept = shares >= least
         hits, n, n_gold = (kept & gold).sum(axis=1), kept.sum(axis=1), gold.sum(axis=1)
         figures = {
@@ -193,12 +199,17 @@ class Examples(NamedTuple):
     def f_scores(self, model: sets._Regressions) -> Floats:
         """Return the mean F score of the sets of each of ``SHARES``."""
         logs = model.log_probabilities(self.evidence, self.databases, self.joined)
-        of_first, means = np.exp(logs - logs.max(axis=1, keepdims=True)), []
-        for least in SHARES:
-            kept = of_first >= least
-            hits, n, n_gold = (each.sum(axis=1) for each in (kept & self.gold, kept, self.gold))
-            means.append(np.mean((1 + BETA**2) * hits / (n + BETA**2 * n_gold)))
-        return np.array(means)
+        return f_scores(np.exp(logs - logs.max(axis=1, keepdims=True)), self.gold)
+
+
+def f_scores(of_first: Floats, gold: NDArray[np.bool_]) -> Floats:
+    """Return the mean F score at each of ``SHARES`` of probabilities divided by the largest."""
+    means = []
+    for least in SHARES:
+        kept = of_first >= least
+        hits, n, n_gold = (each.sum(axis=1) for each in (kept & gold, kept, gold))
+        means.append(np.mean((1 + BETA**2) * hits / (n + BETA**2 * n_gold)))
+    return np.array(means)
 
 
 def logistic(
