@@ -28,13 +28,8 @@ _RAGGED = (
 def check_tables(tables: Iterable[Table], release: Release | None = None) -> Iterator[Table]:
     """Yield the same tables, with texts in NFC, each checked as it passes.
 
-    Args:
-        tables: the tables.
-        release: where they are read from: rows that are not as long as their header are filled, and
-            remarked on; a table of a database has its name as title. None: such rows are refused.
-
-    Raises:
-        DataError: an id occurs twice, or header, rows or cells are not what they should be.
+    Of a release, rows that are not as long as their header are filled, with a remark, and a table
+    of a database has its name as title; elsewhere such rows are refused.
     """
     seen: set[TableId] = set()
     for table in tables:
@@ -207,11 +202,7 @@ def check_query(query: Query) -> Query:
 
 
 def check_queries(queries: Sequence[Query], corpus: Corpus, where: str) -> None:
-    """Check that ids of queries are unique, and that every gold table is among the tables.
-
-    Raises:
-        DataError: one is not; the message begins with ``where`` and lists similar names.
-    """
+    """Check that ids of queries are unique, and that every gold table is among the tables."""
     for query_id, n in Counter(query.id for query in queries).items():
         if n > 1:
             raise DataError(f"{where}: query id {query_id!r} occurs twice; ids must be unique")

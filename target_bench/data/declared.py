@@ -153,12 +153,7 @@ _FIELDS = tuple(
 
 
 def load_hub_corpus(name: str, observer: Observer | None = None) -> CorpusLoader:
-    """Return the loader of ``hf:owner/name@revision``, fetched if it is not here.
-
-    Raises:
-        ConfigError: it is not written so.
-        DataError: it cannot be fetched, or is in no known layout.
-    """
+    """Return the loader of ``hf:owner/name@revision``, fetched if it is not here."""
     from target_bench.data import download
     from target_bench.data.formats import detect
 
@@ -191,11 +186,7 @@ def load_hub_corpus(name: str, observer: Observer | None = None) -> CorpusLoader
 
 
 def parse_columns(settings: Mapping[str, str], name: str) -> Columns:
-    """Read ``query=question,answer=answers,table=table.rows``, by the names of ``Columns``.
-
-    Raises:
-        ConfigError: a name is none of them, or no table is named.
-    """
+    """Read ``query=question,answer=answers,table=table.rows``, by the names of ``Columns``."""
     for key in settings:
         if key not in (*_FIELDS, *_CONTEXT):
             raise ConfigError(f"{name}: {unknown_name('column', key, [*_FIELDS, *_CONTEXT])}")

@@ -52,11 +52,7 @@ class DistractorSpec:
 
 
 def parse_spec(spec: str) -> DistractorSpec:
-    """Read distractors as they are written.
-
-    Raises:
-        ConfigError: a setting is invalid.
-    """
+    """Read distractors as they are written."""
     name, rest = split_spec(spec)
     if inside := _SECOND_PART.search(rest):
         whole = f"{name}:{rest[: inside.start()]},{rest[inside.start() + 1 :]}"
@@ -93,13 +89,8 @@ def mix_in(
 ) -> Dataset:
     """Add distractors to the tables of a dataset; queries and gold tables stay as they are.
 
-    Args:
-        dataset: the dataset.
-        source: the tables that are drawn from.
-        databases: the database files of the source.
-        spec: how they are asked for.
-        same: whether an id means the same table in both.
-        has_questions: whether the source is of a corpus with questions.
+    ``same``: an id means the same table in both; ``has_questions``: the source is of a corpus with
+    questions.
     """
     default: NearCopies | None = None if has_questions else "out"
     setting = None if spec.near_copies == default else spec.near_copies
@@ -137,9 +128,6 @@ def draw_tables(
 
     A table of the source that has the id of another table gets a database id of its own, unless an
     id means the same table in both.
-
-    Raises:
-        ConfigError: more tables were asked for than there are.
     """
     known, ours, theirs = base.positions, digest_corpus(base), digest_corpus(source)
     new_ids = list(source.ids) if same else _rename_tables(source.ids, theirs, base.ids, ours)

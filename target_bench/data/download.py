@@ -90,11 +90,7 @@ def find_download(info: CorpusInfo, split: str) -> Path | None:
 
 
 def verify_files(folder: Path, files: Mapping[str, str]) -> None:
-    """Verify that files of a download, by path and SHA-256, are as they were fetched.
-
-    Raises:
-        DataError: one is not.
-    """
+    """Verify that files of a download, by path and SHA-256, are as they were fetched."""
     record = _read_record(folder)
     if record is None:
         return
@@ -109,18 +105,7 @@ def verify_files(folder: Path, files: Mapping[str, str]) -> None:
 def fetch(
     info: CorpusInfo, splits: Sequence[str] | None = None, observer: Observer | None = None
 ) -> Download:
-    """Fetch splits of a corpus: what is missing or damaged, verified byte by byte.
-
-    Args:
-        info: the declaration of the corpus.
-        splits: default: all that can be fetched.
-        observer: is shown the progress; default: a bar on a terminal.
-
-    Raises:
-        ConfigError: the corpus or split cannot be fetched, or downloads are forbidden.
-        DataError: the server cannot be reached, or sends something else than it should.
-        StoreError: the cache cannot be written.
-    """
+    """Fetch splits of a corpus: what is missing or damaged, verified byte by byte."""
     name = info.title if info.title.startswith("hf:") else info.name  # as a command names it
     splits = tuple(splits or info.fetched_splits)
     if not splits:

@@ -22,18 +22,7 @@ def folder_of(
     """Return the folder that holds the data of this corpus, fetched if it is nowhere here.
 
     A corpus that declares no files needs none: where there is no folder, it reads the one of its
-    code.
-
-    Args:
-        plugin: the corpus.
-        data_dir: as for ``load``.
-        split: the split that will be read; default: the corpus's own.
-        strict: take ``data_dir`` only if it has a sub-folder of the corpus's name.
-        observer: is shown the progress of a download.
-
-    Raises:
-        DataError: there is none; the message says how to get the data.
-        TargetBenchError: a download failed.
+    code. With ``strict``, ``data_dir`` counts only if it has a sub-folder of the corpus's name.
     """
     info = plugin.info
     name = plugin.folder or info.name

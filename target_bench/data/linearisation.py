@@ -51,11 +51,7 @@ def _spans_of_headers(row: Sequence[GridCell]) -> list[tuple[int, int, str]]:
 
 
 def write_full_table(rows: Rows, highlighted: Places = (), strict: bool = True) -> str:
-    """Write every cell with its headers, row by row; highlighted ones carry a tag of their own.
-
-    Raises:
-        DataError: with ``strict``, none of the highlighted cells is in the table.
-    """
+    """Write every cell with its headers, row by row; highlighted ones carry a tag of their own."""
     headers = CellHeaders(rows)
     marked = {tuple(place) for place in highlighted}
     parts = []
@@ -72,11 +68,7 @@ def write_full_table(rows: Rows, highlighted: Places = (), strict: bool = True) 
 
 
 def write_subtable(rows: Rows, highlighted: Places) -> str:
-    """Write the highlighted cells alone, in the order given, each with its headers.
-
-    Raises:
-        DataError: a highlighted cell is not in the table; negative places count from the end.
-    """
+    """Write the highlighted cells alone, in the order given, each with its headers."""
     headers = CellHeaders(rows)
     check_places(rows, highlighted)
     written = [_cell(headers, row, column, False) for row, column in highlighted]

@@ -113,12 +113,7 @@ LoadOnce = Callable[[CorpusLike, str | None, tuple[str, ...]], Dataset]
 
 
 def make_loader(data_dir: str | Path | None, observer: Observer) -> LoadOnce:
-    """Return a function that loads each split once, and says what is peculiar about its data.
-
-    Args:
-        data_dir: as for ``load``.
-        observer: is notified of loading, and of notes about the data.
-    """
+    """Return a function that loads each split once, and says what is peculiar about its data."""
     datasets: dict[tuple[Any, ...], Dataset] = {}
 
     def load_once(
@@ -223,11 +218,7 @@ def name_of(corpus: CorpusLike) -> str:
 
 
 def split_of(plugin: CorpusLoader, split: str | None) -> str:
-    """Return the full name of a split of this corpus; default: its first.
-
-    Raises:
-        ConfigError: it has no such split.
-    """
+    """Return the full name of a split of this corpus; default: its first."""
     info = plugin.info
     if split is None:
         return info.splits[0]

@@ -29,11 +29,7 @@ _PRIME = 2**31 - 1
 
 
 class GoldTables:
-    """Tables that near-copies are looked for; only sets of hashed cells are held in memory.
-
-    Args:
-        tables: the tables.
-    """
+    """Tables that near-copies are looked for; only sets of hashed cells are held in memory."""
 
     def __init__(self, tables: Iterable[Table]) -> None:
         random = np.random.default_rng(0)

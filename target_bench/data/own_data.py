@@ -141,11 +141,7 @@ _QUESTIONS = "queries.jsonl"
 
 
 def find_question_file(corpus: str, add: bool) -> Path:
-    """Return the file of questions that lies beside the tables of a path.
-
-    Raises:
-        ConfigError: it has no such file, or there are questions and ``add`` is false.
-    """
+    """Return the file of questions that lies beside the tables of a path."""
     plugin = loader(corpus)
     if isinstance(plugin, TableFolder) and plugin.embedded:
         path = plugin.embedded / _QUESTIONS
@@ -171,10 +167,6 @@ def write_questions(queries: Sequence[Query], path: Path) -> int:
     """Add questions to a file of JSON lines, which may be missing, and return how many are new.
 
     Those whose text it has are left out; ids that it has get another number.
-
-    Raises:
-        DataError: the file cannot be read.
-        StoreError: it cannot be written.
     """
     release = Release(path.parent, str(path.parent))
     lines = [record for _, record in release.json_lines(path)] if path.exists() else []
@@ -192,12 +184,7 @@ def write_questions(queries: Sequence[Query], path: Path) -> int:
 
 
 def write_folder(queries: Sequence[Query], corpus: Corpus, folder: Path) -> None:
-    """Write tables and questions into a new folder, in TARGET's layout.
-
-    Raises:
-        ConfigError: the folder holds something.
-        StoreError: it cannot be written.
-    """
+    """Write tables and questions into a new folder, in TARGET's layout."""
     check_new_folder(folder)
     _write(folder / "corpus.jsonl", _encode_lines(map(_encode_table, corpus)))
     _write(folder / _QUESTIONS, _encode_lines(map(_encode_query, queries)))

@@ -37,9 +37,6 @@ def read(plugin: CorpusLoader, folder: Path, split: str) -> Dataset:
 
     A folder of release files in TARGET's layout is read as that, whichever corpus it is of; any
     other by the corpus's own loader.
-
-    Raises:
-        DataError: a file is missing or broken; the message names it.
     """
     reader = choose_reader(plugin, folder)
     databases = read_databases(reader, folder, split)
@@ -87,11 +84,7 @@ def choose_reader(plugin: CorpusLoader, folder: Path) -> CorpusLoader:
 
 
 def read_part(reader: CorpusLoader, folder: Path, split: str, kind: Kind) -> Part:
-    """Return tables or queries of a split, checked one by one as they are read.
-
-    Raises:
-        DataError: a file is missing or broken; the message names it.
-    """
+    """Return tables or queries of a split, checked one by one as they are read."""
     releases: list[Release] = []
 
     def start() -> Reading:
@@ -160,17 +153,7 @@ def make_dataset(
     tables_alone: bool = False,
     databases: Mapping[str, Path] | None = None,
 ) -> Dataset:
-    """Return a checked split.
-
-    Args:
-        info: what the corpus declares about itself.
-        split: the split's full name.
-        corpus: a corpus, or tables to check and to hold in memory, with queries to check.
-        queries: the queries.
-        files: SHA-256 of the source files, by name.
-        notes: what a user should know about the tables; default: what they show.
-        tables_alone: whether it may have no query.
-        databases: database id -> file.
+    """Return a split: checked tables and queries, or, of an iterable of tables, both to be checked.
 
     Raises:
         DataError: a table or query is refused, a query id occurs twice, there is no query at all,

@@ -57,13 +57,6 @@ def select_task(dataset: Dataset, task: AnyTask) -> Dataset:
     that is not of this package gets the queries about the built-in task that it is a subclass of,
     or else about one with answers of the same kind. For table retrieval these are all but those
     whose metadata say that they are not ``ranked``.
-
-    Args:
-        dataset: the split.
-        task: a task, its class, or its short name.
-
-    Raises:
-        ConfigError: no query is about it.
     """
     if is_ranking(task):
         ranked = tuple(q for q in dataset.queries if q.metadata.get("ranked", True))

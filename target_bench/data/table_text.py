@@ -392,12 +392,8 @@ class TermNumbers(dict[str, int]):
     """Texts -> the numbers of their terms, -1 of what is none; a dict from pieces of text.
 
     Tokens are numbered as they are found, without making their normal forms again; the few texts
-    that this does not fit are handed to the analyzer.
-
-    Args:
-        analyzer: what makes the tokens.
-        terms: the number of each term; a new one gets its number where it occurs first.
-        fixed: there are no new ones: tokens that are none of the terms are left out.
+    that this does not fit are handed to the analyzer. ``fixed``: tokens that are none of the terms
+    are left out; else a new one gets its number where it occurs first.
     """
 
     def __init__(self, analyzer: Analyzer, terms: dict[str, int], fixed: bool = False) -> None:

@@ -95,12 +95,7 @@ class HashedCorpus(Corpus):
 
 
 class MemoryCorpus(HashedCorpus):
-    """A corpus whose tables all lie in memory. It gives away copies of them.
-
-    Raises:
-        DataError: two tables have the same id, a table has no header, or a row is not as long as
-            its header.
-    """
+    """A corpus whose tables all lie in memory. It gives away copies of them."""
 
     def __init__(self, tables: Iterable[Table]) -> None:
         self._tables = tuple(check_tables(tables))

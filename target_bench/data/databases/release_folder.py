@@ -25,13 +25,7 @@ class DatabaseFile(NamedTuple):
 
 
 class DatabaseFolder:
-    """The databases of a release, found by their ids.
-
-    Args:
-        release: the release.
-        folders: the folders they may lie in.
-        archives: zip files that may hold them, in any folder inside, without ``.zip``.
-    """
+    """The databases of a release, in folders or in zip archives, found by their ids."""
 
     def __init__(self, release: Release, folders: Sequence[str], archives: Sequence[str]) -> None:
         self._release = release

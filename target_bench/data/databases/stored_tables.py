@@ -149,15 +149,7 @@ class LazyRows(Sequence[Row]):
     """The rows of one table of a SQLite or DuckDB file, in storage order.
 
     A slice is a list of those rows alone. Like a list, they are equal to any sequence of equal
-    rows.
-
-    Args:
-        path: the database file.
-        source: the table as SQL writes it.
-        version: what tells this state of the database from any other, such as its SHA-256.
-
-    Raises (when they are read):
-        DataError: the file is gone, locked or damaged, or a value has no form as a cell.
+    rows. ``version`` tells this state of the file from any other.
     """
 
     advised: ClassVar[int] = 1000

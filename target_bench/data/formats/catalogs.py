@@ -46,18 +46,10 @@ class _Column(NamedTuple):
 
 
 class Catalog(OwnCorpus):
-    """The tables of a catalog, with questions from ``queries.csv`` or ``.jsonl`` beside it.
+    """The tables of a catalog (dbt's two files, one of them, or a CSV of columns).
 
     A table's database is that of the warehouse, its id its schema and name, and the description of
     the table its ``section_title``, so that retrievers read it.
-
-    Args:
-        path: ``manifest.json`` or ``catalog.json`` of dbt, or the folder of both; or a CSV of
-            ``information_schema.columns``.
-        settings: ``split`` divides the questions, as in ``split=time:.8``.
-
-    Raises:
-        ConfigError: a setting is unknown or invalid.
     """
 
     cached = False

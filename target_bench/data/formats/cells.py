@@ -14,11 +14,7 @@ PLAIN_TYPES = {str, int, float, bytes, bool, type(None)}
 
 
 def convert_cells(row: Sequence[Any]) -> Sequence[Cell]:
-    """Convert a row to cells: dates to ISO text, decimals to text, lists and mappings to JSON.
-
-    Raises:
-        TypeError: a value is of a type that has no such form.
-    """
+    """Convert a row to cells: dates to ISO text, decimals to text, lists and mappings to JSON."""
     if PLAIN_TYPES.issuperset(map(type, row)):
         return row
     values = [value if type(value) in PLAIN_TYPES else convert_to_json(value) for value in row]
@@ -31,11 +27,7 @@ def convert_cells(row: Sequence[Any]) -> Sequence[Cell]:
 
 
 def convert_to_json(value: Any) -> Any:
-    """Convert a value by the rules of ``convert_cells``; lists and mappings stay such.
-
-    Raises:
-        TypeError: it is of a type that has no such form.
-    """
+    """Convert a value by the rules of ``convert_cells``; lists and mappings stay such."""
     if type(value) in PLAIN_TYPES:
         return value
     if isinstance(value, datetime | date | time):

@@ -73,16 +73,7 @@ class Line(NamedTuple):
 
 
 def read_csv(release: Release, path: Path, settings: FileSettings | None = None) -> list[FileTable]:
-    """Read the table of a CSV file.
-
-    Args:
-        release: reads the file, and keeps notes of what was found in it.
-        path: the file.
-        settings: replace what would be found.
-
-    Raises:
-        DataError: the file is broken or does not fit the settings; the message names the line.
-    """
+    """Read the table of a CSV file."""
     settings = settings or FileSettings()
     delimiter = "\t" if path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
     text = _decode_file(release, path, settings.encoding)

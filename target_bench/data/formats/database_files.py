@@ -33,14 +33,6 @@ class Databases(OwnCorpus):
     A query names the database it is about in ``database_id``; where there is one, it need not.
     Where it names no gold tables, they are those that its answer, SQL, reads. Before the queries of
     the folder go those beside one file, ``<name>.queries.jsonl`` or ``.csv``.
-
-    Args:
-        path: the database file, opened read-only, or the folder.
-        settings: ``split`` divides the queries, as in ``split=time:.8``.
-
-    Raises:
-        ConfigError: a setting is unknown or invalid.
-        DataError: two files have the same name but for the suffix.
     """
 
     cached = False
@@ -136,11 +128,7 @@ def _read_base_tables(release: Release, path: Path) -> Iterator[tuple[StoredTabl
 
 
 def find_tables_read(sql: str, path: Path) -> list[str]:
-    """Return the names of the base tables that a query reads; views are resolved.
-
-    Raises:
-        ValueError: it does not compile there (in DuckDB: cannot be parsed, or names another table).
-    """
+    """Return the names of the base tables that a query reads; views are resolved."""
     if not is_duckdb(path):
         return list(gold_tables(sql, path))
     import duckdb

@@ -15,11 +15,7 @@ from target_bench.data.formats.target_layout import TargetLayout
 
 
 def split_settings(name: str | Path) -> tuple[Path, dict[str, Any]]:
-    """Return the path of a corpus, and the settings after it, as in ``./tables:encoding=cp1252``.
-
-    Raises:
-        ConfigError: the settings are not ``key=value`` pairs.
-    """
+    """Return the path of a corpus, and its settings, as in ``./tables:encoding=cp1252``."""
     path = Path(name).expanduser()
     if ":" not in path.name or path.exists():
         return path, {}
@@ -28,12 +24,7 @@ def split_settings(name: str | Path) -> tuple[Path, dict[str, Any]]:
 
 
 def choose_loader(path: Path, settings: Mapping[str, Any] | None = None) -> CorpusLoader:
-    """Return the loader of a folder or of a file.
-
-    Raises:
-        ConfigError: a setting is unknown or invalid, or the layout has none.
-        DataError: there is nothing, or nothing in a known layout.
-    """
+    """Return the loader of a folder or of a file."""
     if path.is_file() and path.suffix.lower() in DATABASES:
         return Databases(path, settings)
     if Catalog.is_in(path):

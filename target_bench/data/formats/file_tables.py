@@ -81,11 +81,7 @@ def find_suffix(name: str) -> str | None:
 
 
 def read_file(release: Release, path: Path, settings: FileSettings) -> Sequence[FileTable]:
-    """Return the tables of a file: of a workbook its sheets, of most other files one.
-
-    Raises:
-        DataError: it is broken; the message names file and line.
-    """
+    """Return the tables of a file: of a workbook its sheets, of most other files one."""
     suffix = (find_suffix(path.name) or "").lower()
     module, _, function = READERS[suffix].partition(":")
     read = getattr(import_module(f"target_bench.data.formats.{module}"), function)
@@ -99,11 +95,7 @@ def read_file(release: Release, path: Path, settings: FileSettings) -> Sequence[
 
 
 def parse_file_settings(settings: Mapping[str, Any], place: str) -> FileSettings:
-    """Check settings of files.
-
-    Raises:
-        ConfigError: one is unknown or has a value that it cannot have; the message names it.
-    """
+    """Check settings of files."""
     for name, value in settings.items():
         if name not in _EXPECTED:
             raise ConfigError(

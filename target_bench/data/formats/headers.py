@@ -22,9 +22,7 @@ _COMMENT_WITH_KEY = re.compile(r"#+\s*[^,;\t]*\w:(\s|$)")
 def count_preamble(rows: Sequence[Sequence[str]], after_blank: Collection[int] = ()) -> int:
     """Count the leading rows with several cells, or comments, that stand above the header.
 
-    Args:
-        rows: the first rows of a file or sheet, without blank ones.
-        after_blank: the numbers of rows, from 0, that have a blank one above them.
+    ``after_blank`` numbers the rows that have a blank one above them, from 0.
     """
     ends = [_find_end(row) for row in rows]
     comments = next((i for i, row in enumerate(rows) if not "".join(row[:1]).startswith("#")), 0)

@@ -37,15 +37,7 @@ class TableFolder(OwnCorpus):
 
     Optional ``tables.jsonl`` adds one line per table: ``table_id``, ``title``, ``section_title``,
     any other context, and in ``read`` settings of its file that replace those below. The tables it
-    names come first, in its order.
-
-    Args:
-        folder: the folder.
-        settings: what is known of all files, by the names of ``FileSettings``; ``split`` divides
-            the questions, as in ``split=time:.8``.
-
-    Raises:
-        ConfigError: a setting is unknown or invalid.
+    names come first, in its order. Settings of all files are those of ``FileSettings``.
     """
 
     has_settings = True

@@ -67,13 +67,7 @@ _WORDLESS = "rows of the log with SQL and no question, which only the retriever 
 
 
 class OwnCorpus(CorpusLoader):
-    """A user's own tables, with questions from a file beside them.
-
-    Args:
-        path: the file or folder.
-        settings: ``split`` divides the questions, as in ``split=time:.8``; others are those of the
-            layout.
-    """
+    """A user's own tables, with questions from a file beside them."""
 
     has_databases = False
     has_settings = False  # besides split
@@ -135,14 +129,7 @@ class OwnCorpus(CorpusLoader):
 def describe_path(
     path: Path, splits: Iterable[str], others: Iterable[str] = (), with_database: bool = False
 ) -> CorpusInfo:
-    """Return the declaration of a corpus that is a path.
-
-    Args:
-        path: the folder or file.
-        splits: the splits that have queries.
-        others: splits that have tables alone.
-        with_database: whether the tables lie in a database, which SQL can be run on.
-    """
+    """Return the declaration of a path; ``others`` are splits with tables alone."""
     path = path.resolve()
     stem = path.name if path.is_dir() else path.stem
     name = re.sub(r"[\W_]+", "-", stem.lower()).strip("-") or "data"
@@ -179,14 +166,8 @@ def _rank_split(split: str) -> tuple[int, str]:
 def read_questions(release: Release, path: Path, log_share: float | None = None) -> list[Entry]:
     """Return (place, record) of every row of a file of questions, a log's with a question's fields.
 
-    Args:
-        release: reads the file.
-        path: JSON lines, or CSV, where an empty cell is a missing field, and the number of a row
-            its id by default.
-        log_share: the share of the first rows in time that are the log; None: by ``split``.
-
-    Raises:
-        DataError: the file is broken; the message names row and field.
+    In CSV an empty cell is a missing field, and the number of a row its id by default. The share of
+    the first rows in time is the log; without it the field ``split`` says what is.
     """
     is_csv = path.name.removesuffix(".gz").endswith(".csv")
     entries = _read_rows(release, path) if is_csv else release.json_lines(path)
@@ -246,14 +227,8 @@ def read_query(
 ) -> Query:
     """Read a query from ``query_id``, ``query``, ``table_id`` and perhaps the other fields.
 
-    Args:
-        record: the fields. What is none of ``queries.jsonl`` becomes metadata.
-        place: where it is, for messages.
-        database_id: the database of the tables where the field is missing.
-        gold_of: finds the tables that SQL reads: ``table_id`` may then be missing.
-
-    Raises:
-        DataError: a field is missing or of another type; the message names it and the place.
+    What is none of the fields of ``queries.jsonl`` becomes metadata. Where ``gold_of`` finds the
+    tables that SQL reads, ``table_id`` may be missing.
     """
     query_id = read_identifier(field(record, "query_id", object, place), "query_id", place)
     text = field(record, "query", str, place)
@@ -287,11 +262,7 @@ def read_split(record: Any, place: str, default: str = DEFAULT_SPLIT) -> str:
 
 
 def parse_division(text: object) -> float | None:
-    """Read ``time:.8``: the share of the first questions, which are the log.
-
-    Raises:
-        ConfigError: it is written otherwise.
-    """
+    """Read ``time:.8``: the share of the first questions, which are the log."""
     if text is None:
         return None
     match = re.fullmatch(r"time:(0?\.\d+)", str(text))
@@ -383,11 +354,7 @@ def _read_sql(queries: Iterable[Query], release: Release, path: Path) -> Iterato
 
 
 def list_tables_read(sql: str) -> list[str]:
-    """Return the names of the tables that SQL of any usual dialect reads, as it writes them.
-
-    Raises:
-        ValueError: it cannot be parsed.
-    """
+    """Return the names of the tables that SQL of any dialect reads, or raise a ValueError."""
     from target_bench.sql.names import parse_statements
 
     n_joins = len(re.findall(r"\bjoin\b", sql, re.IGNORECASE))
@@ -430,9 +397,6 @@ class TableNames:
 
     >>> TableNames([TableId("0", "shop/Order Items")]).find("raw.shop.order_items")
     [TableId(database_id='0', table_id='shop/Order Items')]
-
-    Args:
-        ids: of the tables.
     """
 
     def __init__(self, ids: Iterable[TableId]) -> None:

@@ -25,11 +25,7 @@ _PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 
 
 def read_records(release: Release, path: Path) -> Iterator[tuple[str, Any]]:
-    """Yield (place, record) of every record of a file; the place names file and number.
-
-    Raises:
-        DataError: it is broken, or JSON of another form.
-    """
+    """Yield (place, record) of every record of a file; the place names file and number."""
     name = path.name.lower().removesuffix(".gz").removesuffix(".zip")
     if name.endswith(".parquet"):
         yield from _read_parquet_records(release, path)
@@ -140,11 +136,7 @@ def _read_document(release: Release, path: Path) -> Iterator[tuple[str, Mapping[
 
 
 def read_arrow_grid(table: Any, place: str) -> tuple[list[str], list[Sequence[Cell]]]:
-    """Return header and rows of an Arrow table, without the nameless index of a pandas frame.
-
-    Raises:
-        DataError: a value has no form as a cell; the message names place and column.
-    """
+    """Return header and rows of an Arrow table, without the nameless index of a pandas frame."""
     table = drop_index(table)
     for field in table.schema:
         if "pandas.period" in f"{field.type} {field.metadata}":

@@ -44,18 +44,7 @@ class SingleTable(NamedTuple):
 
 
 def read_single_table(path: Path, number: int | None = None) -> SingleTable:
-    """Read the table of a file.
-
-    Args:
-        path: a file of tables, or a text with a table: Markdown, HTML, LaTeX or JSON; ``FILE:2`` is
-            its second table.
-        number: which table of a file with several, from 1; ``FILE:2`` goes before it.
-
-    Raises:
-        DataError: the file is missing, broken or in no format that is read, holds no table, or
-            holds several and none was chosen.
-        ConfigError: the file has no table of that number.
-    """
+    """Read the table of a file, or the second one of ``FILE:2``; also of Markdown and HTML."""
     numbered = _NUMBERED.fullmatch(str(path))
     if numbered is not None and not path.exists():
         chosen = Path(numbered["path"])

@@ -110,11 +110,7 @@ class Sheet(NamedTuple):
 def read_workbook(
     release: Release, path: Path, settings: FileSettings | None = None
 ) -> list[FileTable]:
-    """Read the sheets of a workbook that are not empty, in their order.
-
-    Raises:
-        DataError: the file is broken, or no sheet holds a header and fits the settings.
-    """
+    """Read the sheets of a workbook that are not empty, in their order."""
     content = release.content(path)
     if not content:
         raise DataError(f"{path}: the file is empty. Get it anew, or remove it.")

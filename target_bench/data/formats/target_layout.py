@@ -50,10 +50,6 @@ class TargetLayout(CorpusLoader):
     That folder may also be called ``{split}_databases``, and lie beside the corpus file. Where a
     table is in its database, header, rows, types and statement come from there, and title and keys
     from its context; another table is as the corpus file has it.
-
-    Args:
-        folder: the folder.
-        info: the corpus that it is known to be; default: a user's own.
     """
 
     def __init__(self, folder: Path, info: CorpusInfo | None = None) -> None:
