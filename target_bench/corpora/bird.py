@@ -3,21 +3,25 @@
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
 
 from target_bench.core.errors import DataError
-from target_bench.core.release import CorpusLoader, Release, field
-from target_bench.core.schema import CorpusInfo, Query, Table
-from target_bench.data.databases.release_folder import DatabaseFolder, target_copies
-from target_bench.data.databases.schemas import Schema, build_tables, find_gold, read_schemas
+from target_bench.core.release import Release, field
+from target_bench.core.schema import CorpusInfo, Query
+from target_bench.data.databases.releases import (
+    DatabaseFolder,
+    Schema,
+    SQLRelease,
+    read_schemas,
+    target_copies,
+)
 
 _DESCRIPTIONS = "database_description.json"
 _QUESTIONS = {"validation": "dev.json", "mini_dev": "mini_dev_sqlite.json"}
 
 
-class Bird(CorpusLoader):
+class Bird(SQLRelease):
     """Questions with gold SQL; the corpus is the tables of all databases of the split.
 
     A question's id is its ``question_id``. Mini-dev uses two of them twice: the second question
@@ -50,74 +54,56 @@ class Bird(CorpusLoader):
             )
         },
     )
-    cached = False
+    folders: ClassVar[Mapping[str, tuple[str, ...]]] = dict.fromkeys(
+        ("validation", "mini_dev"), ("dev_databases",)
+    )
+    archives = ("dev_databases",)
 
-    def tables(self, release: Release, split: str) -> Iterable[Table]:
-        """Yield the tables of all databases of the split, database after database."""
-        databases = _find_databases(release)
-        for schema in _read_schemas(release, split):
-            described = _find_descriptions(release, databases, schema.id)
-            yield from build_tables(schema, databases.find(schema.id), described)
-
-    def queries(self, release: Release, split: str) -> Iterable[Query]:
-        """Yield the questions of the split."""
-        databases = _find_databases(release)
-        known = {schema.id: schema for schema in _read_schemas(release, split)}
+    def read_questions(self, release: Release, split: str) -> Iterator[tuple[str, Query]]:
+        """Yield (place, question) of the split's questions."""
         times: Counter[str] = Counter()
-        for index, (place, record) in enumerate(_read_questions(release, split)):
-            sql = field(record, "SQL", str, place)
-            name = field(record, "db_id", str, place)
+        for index, (place, record) in enumerate(_read_records(release, split)):
             query_id = str(field(record, "question_id", int, place))
             times[query_id] += 1
-            yield Query(
-                id=query_id if times[query_id] == 1 else f"{query_id}#{index}",
-                text=field(record, "question", str, place),
-                gold=find_gold(sql, known[name], databases.find(name), place),
-                answer=sql,
-                database_id=name,
-                metadata={
-                    "difficulty": field(record, "difficulty", str, place),
-                    "evidence": field(record, "evidence", str, place),
-                    "index": index,
-                },
+            yield (
+                place,
+                Query(
+                    id=query_id if times[query_id] == 1 else f"{query_id}#{index}",
+                    text=field(record, "question", str, place),
+                    gold=(),
+                    answer=field(record, "SQL", str, place),
+                    database_id=field(record, "db_id", str, place),
+                    metadata={
+                        "difficulty": field(record, "difficulty", str, place),
+                        "evidence": field(record, "evidence", str, place),
+                        "index": index,
+                    },
+                ),
             )
 
-    def databases(self, release: Release, split: str) -> Mapping[str, Path]:
-        """Return the database files of the split that are here."""
-        databases = _find_databases(release)
-        files = {schema.id: databases.find(schema.id) for schema in _read_schemas(release, split)}
-        return {name: file.path for name, file in files.items() if file}
+    def read_schemas(self, release: Release, split: str) -> Mapping[str, Schema]:
+        """Return the schemas of the databases that the split asks about, as their file has them."""
+        path = release.require("dev_tables.json")
+        known = read_schemas(release, path)
+        asked = {field(r, "db_id", str, place): place for place, r in _read_records(release, split)}
+        for name, place in asked.items():
+            if name not in known:
+                raise DataError(f"{place}: db_id {name!r} is not in {path.name}")
+        return {name: schema for name, schema in known.items() if name in asked}
+
+    def describe_columns(
+        self, release: Release, databases: DatabaseFolder, name: str
+    ) -> Mapping[str, Mapping[str, str]]:
+        """Return table -> column -> text for one database, names in lower case."""
+        by_table = {
+            table.strip().lower(): _join_texts(_read_csv(content, place), place)
+            for place, table, content in databases.descriptions(name)
+        }
+        return by_table or _read_descriptions(release, name)
 
 
-def _find_databases(release: Release) -> DatabaseFolder:
-    return DatabaseFolder(release, ("dev_databases",), ("dev_databases",))
-
-
-def _read_schemas(release: Release, split: str) -> list[Schema]:
-    """Return the schemas of the databases that the split asks about, in the order of their file."""
-    path = release.require("dev_tables.json")
-    known = read_schemas(release, path)
-    names = {field(r, "db_id", str, place): place for place, r in _read_questions(release, split)}
-    for name, place in names.items():
-        if name not in known:
-            raise DataError(f"{place}: db_id {name!r} is not in {path.name}")
-    return [schema for name, schema in known.items() if name in names]
-
-
-def _read_questions(release: Release, split: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Return (place, record) of the split's questions."""
+def _read_records(release: Release, split: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     return release.json_list(release.require(_QUESTIONS[split]), "question")
-
-
-def _find_descriptions(
-    release: Release, databases: DatabaseFolder, name: str
-) -> dict[str, dict[str, str]]:
-    """Return table -> column -> text for one database, names in lower case."""
-    by_table = {
-        table.strip().lower(): _join_texts(_read_csv(content, place), place)
-        for place, table, content in databases.descriptions(name)
-    }
-    return by_table or _read_descriptions(release, name)
 
 
 def _read_csv(content: bytes, place: str) -> Iterator[Mapping[str, Any]]:

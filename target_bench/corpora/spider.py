@@ -1,14 +1,12 @@
 """Spider: questions over many databases, with the SQL that answers them (Yu et al. 2018)."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
 
 from target_bench.core.errors import DataError
-from target_bench.core.release import CorpusLoader, Release, field
-from target_bench.core.schema import CorpusInfo, Query, Table
-from target_bench.data.databases.release_folder import DatabaseFolder, target_copies
-from target_bench.data.databases.schemas import Schema, build_tables, find_gold, read_schemas
+from target_bench.core.release import Release, field
+from target_bench.core.schema import CorpusInfo, Query
+from target_bench.data.databases.releases import Schema, SQLRelease, read_schemas, target_copies
 
 _QUESTIONS = {
     "validation": ("dev.json",),
@@ -17,15 +15,9 @@ _QUESTIONS = {
 }
 _GOLD = {"validation": "dev_gold.sql", "train": "train_gold.sql", "test": "test_gold.sql"}
 _SCHEMAS = {"validation": "tables.json", "train": "tables.json", "test": "test_tables.json"}
-_FOLDERS = {
-    "validation": ("database",),
-    "train": ("database",),
-    "test": ("test_database", "database"),
-}
-_ARCHIVES = ("database", "train_databases_distractors", "test_database", "spider_data", "spider")
 
 
-class Spider(CorpusLoader):
+class Spider(SQLRelease):
     """Questions with gold SQL; the corpus is the tables of all databases of the split.
 
     A question's id is its place in the file, from 0. Its metadata holds ``hardness`` (easy, medium,
@@ -61,37 +53,41 @@ class Spider(CorpusLoader):
             "test": target_copies("spider", "test", "0a79688", "5b68726"),
         },
     )
-    cached = False
+    folders: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "validation": ("database",),
+        "train": ("database",),
+        "test": ("test_database", "database"),
+    }
+    archives = ("database", "train_databases_distractors", "test_database", "spider_data", "spider")
 
-    def tables(self, release: Release, split: str) -> Iterable[Table]:
-        """Yield the tables of the split by database; its question file may be missing."""
-        databases = _find_databases(release, split)
-        for schema in _read_schemas(release, split):
-            yield from build_tables(schema, databases.find(schema.id))
-
-    def queries(self, release: Release, split: str) -> Iterable[Query]:
-        """Yield the questions of the split."""
-        databases = _find_databases(release, split)
+    def read_questions(self, release: Release, split: str) -> Iterator[tuple[str, Query]]:
+        """Yield (place, question) of the split's questions, file after file."""
         known = read_schemas(release, release.require(_SCHEMAS[split]))
-        for index, (place, record) in enumerate(_read_questions(release, split)):
+        for index, (place, record) in enumerate(_read_records(release, split)):
             sql = field(record, "query", str, place)
             name = field(record, "db_id", str, place)
             if name not in known:
                 raise DataError(f"{place}: db_id {name!r} is not in {_SCHEMAS[split]}")
-            yield Query(
-                id=str(index),
-                text=field(record, "question", str, place),
-                gold=find_gold(sql, known[name], databases.find(name), place),
-                answer=sql,
-                database_id=name,
-                metadata={"hardness": _rate_hardness(sql, place), "index": index},
-            )
+            metadata = {"hardness": _rate_hardness(sql, place), "index": index}
+            text = field(record, "question", str, place)
+            yield place, Query(str(index), text, (), sql, name, metadata)
 
-    def databases(self, release: Release, split: str) -> Mapping[str, Path]:
-        """Return the database files of the split that are here."""
-        databases = _find_databases(release, split)
-        files = {schema.id: databases.find(schema.id) for schema in _read_schemas(release, split)}
-        return {name: file.path for name, file in files.items() if file}
+    def read_schemas(self, release: Release, split: str) -> Mapping[str, Schema]:
+        """Return the schemas of the split's databases, in the order of their file."""
+        path = release.require(_SCHEMAS[split])
+        known = read_schemas(release, path)
+        names = _list_database_ids(release, split)
+        if names is None:
+            if split != "train":
+                release.require(*_QUESTIONS[split], _GOLD[split])
+            others = _list_database_ids(release, "validation") or set()
+            return {name: schema for name, schema in known.items() if name not in others}
+        missing = sorted(names - known.keys())
+        if missing:
+            raise DataError(
+                f"{path}: no schema of database {missing[0]!r}, which questions are about"
+            )
+        return {name: schema for name, schema in known.items() if name in names}
 
 
 def _rate_hardness(sql: str, place: str) -> str:
@@ -103,30 +99,10 @@ def _rate_hardness(sql: str, place: str) -> str:
         raise DataError(f"{place}: {error}") from error
 
 
-def _find_databases(release: Release, split: str) -> DatabaseFolder:
-    return DatabaseFolder(release, _FOLDERS[split], _ARCHIVES)
-
-
-def _read_schemas(release: Release, split: str) -> list[Schema]:
-    """Return the schemas of the split's databases, in the order of their file."""
-    path = release.require(_SCHEMAS[split])
-    known = read_schemas(release, path)
-    names = _list_database_ids(release, split)
-    if names is None:
-        if split != "train":
-            release.require(*_QUESTIONS[split], _GOLD[split])
-        others = _list_database_ids(release, "validation") or set()
-        return [schema for name, schema in known.items() if name not in others]
-    missing = sorted(names - known.keys())
-    if missing:
-        raise DataError(f"{path}: no schema of database {missing[0]!r}, which questions are about")
-    return [schema for name, schema in known.items() if name in names]
-
-
 def _list_database_ids(release: Release, split: str) -> set[str] | None:
     """Return the ids of the databases that a split is about, or None where nothing here says so."""
     if all(release.find(name) for name in _QUESTIONS[split]):
-        return {field(r, "db_id", str, place) for place, r in _read_questions(release, split)}
+        return {field(r, "db_id", str, place) for place, r in _read_records(release, split)}
     path = release.find(_GOLD[split])
     if path is None:
         return None
@@ -134,7 +110,6 @@ def _list_database_ids(release: Release, split: str) -> set[str] | None:
     return {line.rpartition("\t")[2].strip() for line in lines}
 
 
-def _read_questions(release: Release, split: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield (place, record) of the split's questions, file after file."""
+def _read_records(release: Release, split: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for name in _QUESTIONS[split]:
         yield from release.json_list(release.require(name), "question")
