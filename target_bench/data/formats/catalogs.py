@@ -6,7 +6,7 @@ Tables have names, columns, types, descriptions and keys, and no rows.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from target_bench.core.errors import DataError
 from target_bench.core.release import Release, field
@@ -39,10 +39,8 @@ _SPELLINGS = {
 """
 
 
-class _Column(NamedTuple):
-    name: str
-    type: str = ""
-    description: str = ""
+Column = tuple[str, str, str]
+"""Name, type and description of a column; empty where there is none."""
 
 
 class Catalog(OwnCorpus):
@@ -103,7 +101,7 @@ def _name_fields(header: Iterable[str]) -> dict[str, str]:
 
 def _read_column_list(release: Release, path: Path) -> Iterator[Table]:
     """Yield the tables of a list of columns, in the order of their first ones."""
-    columns: dict[TableId, list[tuple[float, _Column]]] = {}
+    columns: dict[TableId, list[tuple[float, Column]]] = {}
     contexts: dict[TableId, dict[str, Any]] = {}
     for place, record in read_csv_records(release, path):
         names = _name_fields(record)
@@ -114,14 +112,13 @@ def _read_column_list(release: Release, path: Path) -> Iterator[Table]:
             release.remark("columns of the catalog itself, which are left out", place)
             continue
         table = _make_id(known.get("database"), known.get("schema"), known["table"])
-        position = float(known.get("position", 0))
-        column = _Column(known["column"], known.get("type", ""), known.get("description", ""))
-        columns.setdefault(table, []).append((position, column))
+        column = (known["column"], known.get("type", ""), known.get("description", ""))
+        columns.setdefault(table, []).append((float(known.get("position", 0)), column))
         context = contexts.setdefault(table, {})
         if "table_description" in known:
             context["section_title"] = known["table_description"]
         if known.get("key", "").upper() in ("PRI", "PRIMARY KEY"):
-            context.setdefault("primary_key", []).append(column.name)
+            context.setdefault("primary_key", []).append(column[0])
     for table, numbered in columns.items():
         in_order = [column for _, column in sorted(numbered, key=lambda pair: pair[0])]
         yield _make_table(table, in_order, contexts[table])
@@ -131,32 +128,31 @@ def _make_id(database: str | None, schema: str | None, name: str) -> TableId:
     return TableId(database or NO_DATABASE, f"{schema}.{name}" if schema else name)
 
 
-def _make_table(table: TableId, columns: Sequence[_Column], context: Mapping[str, Any]) -> Table:
+def _make_table(table: TableId, columns: Sequence[Column], context: Mapping[str, Any]) -> Table:
+    types = [kind for _, kind, _ in columns]
     more = {
         "title": table.table_id,
-        "column_types": [column.type for column in columns] if any(c.type for c in columns) else [],
-        "column_descriptions": {c.name: c.description for c in columns if c.description},
+        "column_types": types if any(types) else [],
+        "column_descriptions": {name: text for name, _, text in columns if text},
         **context,
     }
     known = {name: value for name, value in more.items() if value}
-    return Table(table, [column.name for column in columns], (), known)
+    return Table(table, [name for name, *_ in columns], (), known)
 
 
 def _read_dbt(release: Release) -> Iterator[Table]:
     """Yield models, seeds, snapshots and sources; columns are those of both files."""
     manifest, catalog = (_read_document(release, name) for name in (MANIFEST, CATALOG))
-    declared = {
-        name: node
-        for name, node in {**manifest.get("nodes", {}), **manifest.get("sources", {})}.items()
-        if node.get("resource_type") in _MADE_BY_DBT and _is_stored(node)
-    }
-    stored = {**catalog.get("nodes", {}), **catalog.get("sources", {})}
-    names = [name for name in stored if name not in declared and not manifest]
+    declared, stored = (
+        {**document.get("nodes", {}), **document.get("sources", {})}
+        for document in (manifest, catalog)
+    )
+    names = list(filter(lambda name: _is_table(declared[name]), declared)) if manifest else stored
     ids: dict[str, TableId] = {}
-    for name in [*declared, *names]:
+    for name in names:
         with _explain_node(release, name):
             ids[name] = _identify(declared.get(name, {}), stored.get(name))
-    references = _find_references(manifest, ids)
+    references = _find_references(declared.values(), ids)
     for name, table in ids.items():
         node, relation = declared.get(name, {}), stored.get(name, {})
         with _explain_node(release, name):
@@ -166,12 +162,6 @@ def _read_dbt(release: Release) -> Iterator[Table]:
                 "section_title": node.get("description") or comment,
                 "primary_key": node.get("primary_key") or _find_primary_key(node),
                 "foreign_keys": references.get(name),
-                "used_by": [
-                    exposure.get("name")
-                    for exposure in manifest.get("exposures", {}).values()
-                    if name in exposure.get("depends_on", {}).get("nodes", ())
-                ],
-                "n_rows": relation.get("stats", {}).get("row_count", {}).get("value"),
             }
         if columns:
             yield _make_table(table, columns, context)
@@ -193,17 +183,16 @@ def _explain_node(release: Release, name: str) -> Iterator[None]:
 
 def _read_document(release: Release, name: str) -> Mapping[str, Any]:
     path = release.find(name)
-    if path is None:
-        return {}
-    document = release.json(path)
-    for part in ("nodes", "sources"):
+    document: dict[str, Any] = {} if path is None else release.json(path)
+    for part in ("nodes", "sources") if path else ():
         for node_name in field(document, part, dict, str(path)):
             field(document[part], node_name, dict, str(path))
-    return document  # type: ignore[no-any-return]  # just checked
+    return document
 
 
-def _is_stored(node: Mapping[str, Any]) -> bool:
-    return (node.get("config") or {}).get("materialized") != "ephemeral"
+def _is_table(node: Mapping[str, Any]) -> bool:
+    is_stored = (node.get("config") or {}).get("materialized") != "ephemeral"
+    return is_stored and node.get("resource_type") in _MADE_BY_DBT
 
 
 def _identify(node: Mapping[str, Any], relation: Mapping[str, Any] | None) -> TableId:
@@ -215,17 +204,15 @@ def _identify(node: Mapping[str, Any], relation: Mapping[str, Any] | None) -> Ta
     return _make_id(node.get("database"), node.get("schema"), name)
 
 
-def _join_columns(declared: Mapping[str, Any], stored: Mapping[str, Any]) -> Iterator[_Column]:
+def _join_columns(declared: Mapping[str, Any], stored: Mapping[str, Any]) -> Iterator[Column]:
     """Yield the columns that the warehouse has, in its order, then those that only dbt declares."""
     known = {name.lower(): column for name, column in declared.items()}
     for name, column in sorted(stored.items(), key=lambda pair: pair[1].get("index", 0)):
         own = known.pop(name.lower(), {})
-        description = own.get("description") or column.get("comment") or ""
-        yield _Column(name, column.get("type") or own.get("data_type") or "", description)
-    for column in known.values():
-        yield _Column(
-            column["name"], column.get("data_type") or "", column.get("description") or ""
-        )
+        kind = column.get("type") or own.get("data_type") or ""
+        yield name, kind, own.get("description") or column.get("comment") or ""
+    for own in known.values():
+        yield own["name"], own.get("data_type") or "", own.get("description") or ""
 
 
 def _find_primary_key(node: Mapping[str, Any]) -> list[str]:
@@ -243,20 +230,20 @@ def _find_primary_key(node: Mapping[str, Any]) -> list[str]:
 
 
 def _find_references(
-    manifest: Mapping[str, Any], ids: Mapping[str, TableId]
+    nodes: Iterable[Mapping[str, Any]], ids: Mapping[str, TableId]
 ) -> dict[str, list[list[str]]]:
     """Return table -> (column, ``table.column`` it refers to), by dbt's tests of relationships."""
     references: dict[str, list[list[str]]] = {}
-    for test in manifest.get("nodes", {}).values():
+    for test in nodes:
         about = test.get("test_metadata") or {}
         if about.get("name") != "relationships":
             continue
         column = test.get("column_name") or about.get("kwargs", {}).get("column_name")
         there = about.get("kwargs", {}).get("field")
-        nodes = test.get("depends_on", {}).get("nodes") or [None]
+        parents = test.get("depends_on", {}).get("nodes") or [None]
         # Manifests before version 12 have no attached_node: the table referred to comes first.
-        own = test.get("attached_node") or nodes[-1]
-        other = next((node for node in nodes if node != own), own)
+        own = test.get("attached_node") or parents[-1]
+        other = next((node for node in parents if node != own), own)
         if column and there and own in ids and other in ids:
             references.setdefault(own, []).append([column, f"{ids[other].table_id}.{there}"])
     return references

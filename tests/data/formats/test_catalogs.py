@@ -170,12 +170,6 @@ def _manifest() -> dict[str, Any]:
             RELATIONS: test,
         },
         "sources": {"source.shop.events": source},
-        "exposures": {
-            "exposure.shop.weekly": {
-                "name": "weekly",
-                "depends_on": {"nodes": ["model.shop.orders"]},
-            }
-        },
     }
 
 
@@ -185,10 +179,9 @@ def _catalog() -> dict[str, Any]:
         "customer_id": {"type": "INTEGER", "index": 2, "name": "customer_id", "comment": "who"},
         "order_id": {"type": "INTEGER", "index": 1, "name": "order_id", "comment": None},
     }
-    stats = {"row_count": {"id": "row_count", "label": "rows", "value": 99, "include": True}}
     return {
         "metadata": {"dbt_schema_version": "https://schemas.getdbt.com/dbt/catalog/v1.json"},
-        "nodes": {"model.shop.orders": {"metadata": names, "columns": columns, "stats": stats}},
+        "nodes": {"model.shop.orders": {"metadata": names, "columns": columns}},
         "sources": {},
     }
 
@@ -200,7 +193,7 @@ def _load(folder: Path, **files: dict[str, Any]) -> Dataset:
 
 
 def test_dbt(tmp_path: Path) -> None:
-    """Columns are those of both files; keys come from constraints and tests; usage is noted."""
+    """Columns are those of both files; keys come from constraints and tests."""
     dataset = _load(tmp_path, manifest=_manifest(), catalog=_catalog())
     customers, orders, events = dataset.corpus
     assert (customers.id, customers.header) == (TableId("dev", "main.customers"), ["customer_id"])
@@ -217,8 +210,6 @@ def test_dbt(tmp_path: Path) -> None:
         "column_descriptions": {"customer_id": "who", "note": "free text"},
         "primary_key": ["order_id"],
         "foreign_keys": [["customer_id", "main.customers.customer_id"]],
-        "used_by": ["weekly"],
-        "n_rows": 99,
     }
     assert (events.id, events.header) == (TableId("lake", "web.events_raw"), ["at"])
     assert "without a known column, which are left out" in "\n".join(dataset.notes)
