@@ -58,13 +58,15 @@ def select_task(dataset: Dataset, task: AnyTask) -> Dataset:
     or else about one with answers of the same kind. For table retrieval these are all but those
     whose metadata say that they are not ``ranked``.
     """
-    if is_ranking(task):
+    is_ranking = task == RANKING_TASK if isinstance(task, str) else task.answer == "ranking"
+    if is_ranking:
         ranked = tuple(q for q in dataset.queries if q.metadata.get("ranked", True))
         return dataset if len(ranked) == len(dataset.queries) else replace(dataset, queries=ranked)
+    task_name = task if isinstance(task, str) else task.name
     for name in fitting_tasks(task):
         queries = tuple(q for q in dataset.queries if q.metadata.get("task", name) == name)
         if queries:
-            about = queries[0].metadata.get("task", task_name(task))
+            about = queries[0].metadata.get("task", task_name)
             is_part = len(queries) < len(dataset.queries)
             return replace(
                 dataset,
@@ -73,22 +75,12 @@ def select_task(dataset: Dataset, task: AnyTask) -> Dataset:
                 only_about=about if is_part else dataset.only_about,
             )
     name = f"{dataset.info.name} {dataset.split}"
-    raise ConfigError(f"no query of {name} is about the task {task_name(task)}")
-
-
-def task_name(task: AnyTask) -> str:
-    """Return the short name of a task."""
-    return task if isinstance(task, str) else task.name
-
-
-def is_ranking(task: AnyTask) -> bool:
-    """Return whether the answers of a task are rankings."""
-    return task == RANKING_TASK if isinstance(task, str) else task.answer == "ranking"
+    raise ConfigError(f"no query of {name} is about the task {task_name}")
 
 
 def fitting_tasks(task: AnyTask) -> Iterator[str]:
     """Yield the names of the tasks whose references fit a task, the nearest first."""
-    yield task_name(task)
+    yield task if isinstance(task, str) else task.name
     if isinstance(task, str):
         return
     cls = task if isinstance(task, type) else type(task)

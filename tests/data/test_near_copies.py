@@ -5,7 +5,7 @@ import random
 import pytest
 
 from target_bench.core.schema import Table, TableId
-from target_bench.data.near_copies import LEAST, GoldTables, compute_jaccard, hash_cells
+from target_bench.data.distractors import LEAST, GoldTables, compute_jaccard, hash_cells
 
 
 def _table(name: str, *cells: str) -> Table:
