@@ -20,7 +20,7 @@ def lay_out_sample(
     """Lay out some rows of a table so that they fit one screen."""
     from rich.cells import cell_len
 
-    from target_bench.data.table_text import cell_text
+    from target_bench.data.highlights import cell_text
 
     most = None if full else LONGEST_CELL
     header = [cut_text(name, most) for name in table.header]

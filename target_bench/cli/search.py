@@ -92,7 +92,7 @@ def search(
 
 
 def _record(hit: "Hit", match: "Callable[[Table], list[Match]]") -> Mapping[str, object]:
-    from target_bench.data.table_text import cell_text
+    from target_bench.data.highlights import cell_text
 
     rows = [
         {"row": row + 1, "cells": [cell_text(cell) for cell in hit.table.rows[row]]}
@@ -132,7 +132,7 @@ def _label(hit: "Hit") -> str:
 
 def _matching_cells(table: "Table", match: "Callable[[Table], list[Match]]", full: bool) -> str:
     """Return the cells of the best row that hold words of the question, with their columns."""
-    from target_bench.data.table_text import cell_text
+    from target_bench.data.highlights import cell_text
 
     for row, columns in match(table)[:1]:
         most = None if full else LONGEST_CELL

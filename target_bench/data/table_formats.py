@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from target_bench.core.grid import GridCell
 from target_bench.core.schema import Cell, Table, TableFormat
-from target_bench.data import linearisation
+from target_bench.data import highlights
 
 
 def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -71,15 +71,15 @@ FORMATS: dict[str, Callable[[Sequence[str], Sequence[Sequence[str]]], str]] = {
 
 def linearise_table(table: Table, rows: Sequence[Sequence[GridCell]], name: TableFormat) -> str:
     """Return a table, given its grid, as ToTTo's models read it."""
-    places = linearisation.select_places(rows, table.context.get("highlighted_cells") or ())
+    places = highlights.select_places(rows, table.context.get("highlighted_cells") or ())
     if name.startswith("totto_full"):
-        text = linearisation.write_full_table(rows, places, strict=False)
+        text = highlights.write_full_table(rows, places, strict=False)
     else:
-        text = linearisation.write_subtable(rows, places)
+        text = highlights.write_subtable(rows, places)
     if not name.endswith("metadata"):
         return text
     titles = (table.context.get(key) for key in ("title", "section_title"))
-    return linearisation.add_titles(text, *titles)
+    return highlights.add_titles(text, *titles)
 
 
 def _keys(table: Table) -> str:

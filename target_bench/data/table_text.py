@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.grid import GridCell
 from target_bench.core.schema import (
     Cell,
     Corpus,
@@ -29,6 +28,7 @@ from target_bench.core.schema import (
     Table,
     TableFormat,
 )
+from target_bench.data.highlights import cell_text, grid_rows
 from target_bench.data.languages import (
     FUNCTION_CHARACTERS,
     OTHER_SCRIPTS,
@@ -58,7 +58,7 @@ class Serializer:
             from the table, ``keys`` are primary and foreign keys. Text fields are written in the
             order given; header and rows stand together, at the place of the first of the two.
         format: how header and rows are written; ``text`` is cells with spaces between. The four
-            inputs of ToTTo's models (``data.linearisation``) take no fields: the whole table or the
+            inputs of ToTTo's models (``data.highlights``) take no fields: the whole table or the
             highlighted cells alone, each with its headers, with the titles (``_metadata``) or
             without. Highlighted are the cells that the table's context names in
             ``highlighted_cells``.
@@ -122,21 +122,6 @@ def first_rows(table: Table, limit: RowLimit) -> Sequence[Sequence[Cell]]:
     if limit == "auto":
         limit = getattr(table.rows, "advised", "all")
     return table.rows if isinstance(limit, str) else table.rows[:limit]
-
-
-def cell_text(cell: Cell) -> str:
-    """Return a cell as text: NULL is empty, bytes hexadecimal, numbers as Python prints them."""
-    if isinstance(cell, bytes):
-        return cell.hex()
-    return "" if cell is None else str(cell)
-
-
-def grid_rows(table: Table) -> Sequence[Sequence[GridCell]]:
-    """Return the cells of a table as its source has them: ragged, with spans, headers first."""
-    if table.grid is None:
-        header = [GridCell(name, is_header=True) for name in table.header]
-        return [header, *([GridCell(cell_text(cell)) for cell in row] for row in table.rows)]
-    return table.grid.rows[: table.grid.header_rows + len(table.rows)]
 
 
 def _text(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:

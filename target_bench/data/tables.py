@@ -39,6 +39,7 @@ class HashedCorpus(Corpus):
     """
 
     _ids: tuple[TableId, ...]
+    _is_shuffled = False
 
     @abstractmethod
     def at(self, place: int) -> Table:
@@ -63,10 +64,19 @@ class HashedCorpus(Corpus):
     def __getitem__(self, table_id: tuple[str, str]) -> Table:
         return self.at(self.positions[table_id])
 
-    @cached_property
+    @property
     def shuffled(self) -> Corpus:
         """The same tables in the order that breaks ties (``ranking.tie_order``)."""
-        return ShuffledCorpus(self)
+        return self if self._is_shuffled else self._in_tie_order
+
+    @cached_property
+    def _in_tie_order(self) -> Corpus:
+        from target_bench.core.ranking import tie_order
+
+        order = tie_order(self._ids).tolist()
+        view = CorpusView([self], [(0, i) for i in order], [self._ids[i] for i in order])
+        view._is_shuffled = True
+        return view
 
     def handed_out(self) -> Corpus:
         """Return the tables as a retriever gets them; the object is its own, to set things on."""
@@ -144,22 +154,6 @@ class CorpusView(HashedCorpus):
         """One a table, in corpus order."""
         digests = [digest_corpus(part) for part in self._parts]
         return [digests[part][i] for part, i in self._places]
-
-
-class ShuffledCorpus(CorpusView):
-    """The tables of a corpus in the order that breaks ties."""
-
-    def __init__(self, base: HashedCorpus) -> None:
-        from target_bench.core.ranking import tie_order
-
-        order = tie_order(base.ids).tolist()
-        ids = map(base.ids.__getitem__, order)
-        super().__init__([base], [(0, place) for place in order], ids)
-
-    @property
-    def shuffled(self) -> Corpus:
-        """The corpus itself."""
-        return self
 
 
 def digest_corpus(corpus: Corpus) -> Sequence[Digest]:

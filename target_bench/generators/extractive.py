@@ -11,9 +11,9 @@ from math import log
 from target_bench.core.contract import Generator
 from target_bench.core.errors import ConfigError, check_at_least_one
 from target_bench.core.schema import GenerationRequest, Table
-from target_bench.data.highlights import HIGHLIGHTED, write_highlighted
+from target_bench.data.highlights import HIGHLIGHTED, cell_text, write_highlighted
 from target_bench.data.languages import AnyLanguage, Language, guess_language
-from target_bench.data.table_text import Analyzer, Serializer, cell_text
+from target_bench.data.table_text import Analyzer, Serializer
 
 NOT_ENOUGH = "Not Enough Information"
 

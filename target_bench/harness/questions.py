@@ -32,9 +32,10 @@ from target_bench.core.schema import (
 )
 from target_bench.core.settings import read_whole
 from target_bench.core.text_tables import first_of
+from target_bench.data.highlights import cell_text
 from target_bench.data.languages import name_language, recognize_language
 from target_bench.data.load import load
-from target_bench.data.table_text import LANGUAGE, Serializer, cell_text
+from target_bench.data.table_text import LANGUAGE, Serializer
 from target_bench.harness.consent import Confirm, estimate_generator
 from target_bench.harness.evaluate import evaluate
 from target_bench.models.generator_calls import ask_recorded

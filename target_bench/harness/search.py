@@ -16,10 +16,11 @@ from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
 from target_bench.core.schema import Corpus, Dataset, Query, Table, TableId
 from target_bench.core.settings import named, whole_number
 from target_bench.core.unicode_text import compose
+from target_bench.data.highlights import cell_text
 from target_bench.data.languages import Language
 from target_bench.data.load import load
 from target_bench.data.own_data import find_table_file
-from target_bench.data.table_text import WORDS, Analyzer, cell_text
+from target_bench.data.table_text import WORDS, Analyzer
 from target_bench.harness.consent import Confirm, Estimate
 from target_bench.models.original_classes import adapt_plugin, create_plugin
 

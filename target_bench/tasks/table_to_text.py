@@ -11,8 +11,7 @@ from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import AnswerKind, Corpus, Dataset, Query
 from target_bench.core.task import Predictions, PromptStyle, SummaryBlock, TableSource, Task, View
 from target_bench.data import highlights
-from target_bench.data.linearisation import select_places
-from target_bench.data.table_text import grid_rows
+from target_bench.data.highlights import grid_rows, select_places
 from target_bench.metrics.text import VERSION as TEXT_VERSION
 from target_bench.metrics.text import count_references
 from target_bench.models.answer_reading import AnswerReader, answer_alone, get_text

@@ -13,7 +13,7 @@ import pytest
 
 from target_bench.core.errors import DataError
 from target_bench.core.grid import GridCell
-from target_bench.data.linearisation import add_titles, write_full_table, write_subtable
+from target_bench.data.highlights import add_titles, write_full_table, write_subtable
 from target_bench.tables import totto_text
 from target_bench.tables.descriptions import (
     ORDERS,

@@ -12,9 +12,8 @@ from target_bench.core.errors import DataError
 from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import GenerationRequest
 from target_bench.corpora import load
-from target_bench.data.highlights import mark_highlighted
+from target_bench.data.highlights import grid_rows, mark_highlighted
 from target_bench.data.selection import select_task
-from target_bench.data.table_text import grid_rows
 from target_bench.generators.extractive import Extractive
 from target_bench.harness.score import score_answers
 from target_bench.reporting.report import write_report

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from target_bench.core.prompt_writer import Prompted
 from target_bench.core.run_config import SchemaScope
 from target_bench.core.schema import Corpus, Query, Table, TableId
-from target_bench.data.table_text import cell_text
+from target_bench.data.highlights import cell_text
 from target_bench.models.prompts.prompting import Prompter
 from target_bench.sql.databases import EngineName, database, quote
 from target_bench.sql.duckdb_copy import duckdb_copy

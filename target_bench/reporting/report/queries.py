@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from target_bench.core.schema import NO_DATABASE, Dataset, Query, Table, TableId
-from target_bench.data.table_text import cell_text, list_languages, stop_words
+from target_bench.data.highlights import cell_text
+from target_bench.data.table_text import list_languages, stop_words
 from target_bench.metrics.scores import deciding_metric
 from target_bench.reporting.report.report_runs import ReportRun, ShownTables
 from target_bench.reporting.web import valid

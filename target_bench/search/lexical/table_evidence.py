@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.schema import Corpus, RowLimit, Table
+from target_bench.data.highlights import cell_text
 from target_bench.data.languages import Language, match_known_tokens
 from target_bench.data.table_text import (
     WORDS,
     Analyzer,
     Serializer,
-    cell_text,
     deduplicate,
     first_rows,
 )
