@@ -31,8 +31,8 @@ class Database(NamedTuple):
     state: tuple[int, ...]  # device, inode, bytes and time of change
 
 
-def database(path: Path, engine: EngineName | None = None) -> Database:
-    """Return the database in a file; its first bytes show the engine, unless it is named.
+def database(path: Path) -> Database:
+    """Return the database in a file, whose first bytes show the engine.
 
     Raises:
         DataError: there is no such file, it cannot be read, or it is of neither engine.
@@ -45,7 +45,7 @@ def database(path: Path, engine: EngineName | None = None) -> Database:
         ) from error
     state = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
     absolute = str(path.absolute())
-    return Database(absolute, engine or _read_engine(absolute, state), state)
+    return Database(absolute, _read_engine(absolute, state), state)
 
 
 def find_engine(wanted: EngineName, file: Path | None) -> EngineName | None:

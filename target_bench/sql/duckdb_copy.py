@@ -27,11 +27,11 @@ import hashlib
 import json
 import shutil
 import sqlite3
-import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from warnings import warn
 
 from target_bench.core.errors import StoreError
 from target_bench.core.files import (
@@ -67,15 +67,11 @@ class Copy:
     notes: tuple[str, ...]  # which tables and views are left out, and why
 
 
-def duckdb_copy(sqlite_file: Path, warn: Callable[[str], object] = warnings.warn) -> Copy:
+def duckdb_copy(sqlite_file: Path) -> Copy:
     """Return the copy of a SQLite file, made under the cache folder if it is not there yet.
 
     A copy is named by the hash of the file's bytes (its write-ahead log included), so a changed
     file is copied again. A second process waits for it.
-
-    Args:
-        sqlite_file: the database.
-        warn: called with a message about a damaged copy, which is made again.
 
     Raises:
         DataError: the SQLite file is missing, broken or locked.
@@ -88,7 +84,10 @@ def duckdb_copy(sqlite_file: Path, warn: Callable[[str], object] = warnings.warn
             try:
                 copy = _read_copy(home)
             except DamageError as error:
-                warn(f"the copy {home / _FILE} of {sqlite_file} is damaged ({error}); made again")
+                message = (
+                    f"the copy {home / _FILE} of {sqlite_file} is damaged ({error}); made again"
+                )
+                warn(message, stacklevel=2)
                 copy = None
             return copy or _make_copy(sqlite_file, home)
     except OSError as error:

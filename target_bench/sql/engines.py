@@ -4,7 +4,6 @@ They are used in worker processes alone (``workers.py``), which end what an engi
 """
 
 import json
-import math
 import sqlite3
 import sys
 from abc import ABC, abstractmethod
@@ -18,15 +17,12 @@ from threading import Timer
 from time import monotonic, perf_counter
 from typing import Any, NoReturn
 
-from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Cell, Executed, SQLOutcome
 
 MORE_THAN_ONE = (
     "more than one statement, or text after the first (a fence, prose): one statement may be run"
 )
 """Reason why several statements are not run."""
-
-_LEAST_MEMORY = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,24 +35,12 @@ class SQLLimits:
             temporary files.
         rows: rows of the result.
         result_bytes: bytes the result may take as Python values.
-
-    Raises:
-        ConfigError: a limit is not positive, or the memory is too little for an engine.
     """
 
     seconds: float = 30.0
     memory: int = 1 << 30
     rows: int = 1_000_000
     result_bytes: int = 256 << 20
-
-    def __post_init__(self) -> None:
-        if not (0 < self.seconds < math.inf):
-            raise ConfigError(f"limit seconds={self.seconds!r}: expected a positive number")
-        if self.memory < _LEAST_MEMORY:
-            raise ConfigError(f"limit memory={self.memory!r}: expected {_LEAST_MEMORY} or more")
-        for name in ("rows", "result_bytes"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"limit {name}={getattr(self, name)!r}: expected 1 or more")
 
 
 class UnusableError(Exception):

@@ -25,7 +25,7 @@ from typing import IO, Any, TypeVar, cast
 from target_bench.core.errors import BudgetError, ConfigError, DataError
 from target_bench.core.ranking import count_processors
 from target_bench.core.schema import Executed, SQLOutcome
-from target_bench.sql.databases import EngineName, database
+from target_bench.sql.databases import database
 from target_bench.sql.engines import SQLLimits
 from target_bench.sql.worker import receive, send
 
@@ -93,16 +93,14 @@ class Worker:
                 raise
             raise DataError(f"{error}. Is it whole?") from error
 
-    def run(
-        self, path: Path, sql: str, repeat: int = 1, engine: EngineName | None = None
-    ) -> Executed:
+    def run(self, path: Path, sql: str, repeat: int = 1) -> Executed:
         """Run a statement ``repeat`` times and return its result; a limit is an outcome.
 
         Raises:
             DataError: the database is missing, damaged, or being written by another program.
             BudgetError, ConfigError: as for ``ask``.
         """
-        where = tuple(database(path, engine))
+        where = tuple(database(path))
         try:
             reply = self.ask("run", where, sql, repeat, what="the statement", steps=repeat + 2)
         except StoppedError as stopped:
@@ -223,9 +221,6 @@ class Pool(AbstractContextManager["Pool"]):
         workers: how many processes; default: as many as there are cores for this process.
         limits: of every statement.
         budget: seconds after which all work ends; None for no end.
-
-    Raises:
-        ConfigError: ``workers`` is less than 1.
     """
 
     def __init__(
@@ -235,8 +230,6 @@ class Pool(AbstractContextManager["Pool"]):
         budget: float | None = None,
     ) -> None:
         n = count_processors() if workers is None else workers
-        if n < 1:
-            raise ConfigError(f"SQL workers={n!r}: expected 1 or more")
         self.limits = limits or SQLLimits()
         end = math.inf if budget is None else monotonic() + budget
         self._all = [Worker(self.limits, end) for _ in range(n)]

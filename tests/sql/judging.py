@@ -13,9 +13,9 @@ from target_bench.sql.judged_answer import JudgedAnswer
 from target_bench.sql.workers import Pool, StoppedError, Worker
 
 
-def execute(pool: Pool, path: Path, sql: str, **more: Any) -> Executed:
+def execute(pool: Pool, path: Path, sql: str) -> Executed:
     with pool.worker() as worker:
-        return worker.run(path, sql, **more)
+        return worker.run(path, sql)
 
 
 class Case(NamedTuple):

@@ -98,13 +98,11 @@ def test_copied_once_and_again_when_changed(tmp_path: Path) -> None:
     second = duckdb_copy(path)
     assert second.path != first.path
     assert _rows(second, "SELECT count(*) FROM singer") == [(5,)]
-    notes: list[str] = []
     for damaged in (second.path, second.path.with_name("entry.json")):
         damaged.write_bytes(damaged.read_bytes().replace(b"singer", b"sinner"))
-        with pytest.raises(UserWarning, match=r"copy .* is damaged \(.*; made again"):
-            duckdb_copy(path)
-        assert _rows(duckdb_copy(path, notes.append), "SELECT count(*) FROM singer") == [(5,)]
-    assert len(notes) == 2
+        with pytest.warns(UserWarning, match=r"copy .* is damaged \(.*; made again"):
+            copy = duckdb_copy(path)
+        assert _rows(copy, "SELECT count(*) FROM singer") == [(5,)]
     assert not list(first.path.parent.parent.glob(".new-*"))
 
 

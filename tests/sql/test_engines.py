@@ -161,8 +161,6 @@ def test_a_file_that_is_none(pool: Pool, tmp_path: Path) -> None:
     (tmp_path / "text.sqlite").write_text("id,name\n1,a\n" * 100)
     assert "neither as SQLite nor as DuckDB" in _fault(pool, tmp_path / "text.sqlite")
     assert "annot be read" in _fault(pool, tmp_path)
-    with pytest.raises(DataError, match="file is not a database"):
-        execute(pool, tmp_path / "text.sqlite", "SELECT 1", engine="sqlite")
 
 
 def test_a_damaged_file(pool: Pool, tmp_path: Path, ducks: Path) -> None:

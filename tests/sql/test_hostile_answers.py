@@ -15,7 +15,7 @@ from target_bench.sql.worker import CHARACTERS, COLUMNS
 from target_bench.sql.workers import Pool
 from tests.sql.hostile import ANSWERS, COLLIDING, JOINS
 from tests.sql.judging import STOP, Case, execute, judged, judged_answers, stop_steps
-from tests.sql.written import sqlite_file
+from tests.sql.written import duckdb_file, sqlite_file
 
 pytestmark = pytest.mark.slow
 
@@ -111,14 +111,11 @@ def test_long_names_of_columns_stay_in_the_worker(long: Pool, file: Path, tmp_pa
 
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
 def test_names_of_columns_count_as_the_bytes_of_a_result(tmp_path: Path, engine: str) -> None:
-    path = tmp_path / "names"
-    if engine == "duckdb":
-        pytest.importorskip("duckdb").connect(str(path)).close()
-    else:
-        path.touch()
+    write = duckdb_file if engine == "duckdb" else sqlite_file
+    write(path := tmp_path / "names")
     with Pool(1, SQLLimits(result_bytes=1 << 20)) as pool:
-        assert execute(pool, path, _named(1_000, 80), engine=engine).outcome == "executed"
-        result = execute(pool, path, _named(18_000, 80), engine=engine)
+        assert execute(pool, path, _named(1_000, 80)).outcome == "executed"
+        result = execute(pool, path, _named(18_000, 80))
     assert (result.outcome, result.columns) == ("memory", ())
     assert result.message == "a result of more than 1,048,576 bytes"
 
