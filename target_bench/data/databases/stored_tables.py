@@ -49,23 +49,11 @@ class StoredTable:
         return {name: value for name, value in entries.items() if value}
 
 
-def is_database(path: Path) -> bool:
-    """Return whether a file begins as databases of SQLite or DuckDB do."""
-    try:
-        with path.open("rb") as file:
-            start = file.read(16)
-    except OSError:
-        return False
-    return start == b"SQLite format 3\0" or start[8:12] == b"DUCK"
-
-
 def is_duckdb(path: Path) -> bool:
     """Return whether a file is a DuckDB database, by its first bytes."""
-    try:
-        with path.open("rb") as file:
-            return file.read(12)[8:] == b"DUCK"
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+    from target_bench.sql.databases import find_engine
+
+    return find_engine("sqlite", path) == "duckdb"
 
 
 @contextmanager

@@ -10,7 +10,6 @@ from target_bench.core.release import Release, field
 from target_bench.core.schema import LEFT_OUT, Corpus, Query, Table, TableId
 from target_bench.core.text_tables import first_of
 from target_bench.core.unicode_text import compose
-from target_bench.data.databases.stored_tables import is_database
 from target_bench.data.formats.file_tables import (
     DATABASES,
     FileTable,
@@ -46,14 +45,14 @@ class TableFolder(OwnCorpus):
         super().__init__(folder, settings)
         parse_file_settings(self._settings, str(folder))
         files = _survey_folder(Release(folder, "")).files.values()
-        self.cached = not any(map(is_database, files))  # rows of databases stay there
+        self.cached = not any(map(_has_database_name, files))  # rows of databases stay there
 
     @classmethod
     def is_in(cls, folder: Path) -> bool:
         """Return whether a folder has this layout: tables in it or in ``tables/``."""
         release = Release(folder, "")
         files = release.matching("tables/**/*", dead=True) or release.matching("*", dead=True)
-        names = (path.name for path in files if path.suffix.lower() not in DATABASES)
+        names = (path.name for path in files if not _has_database_name(path))
         return any(find_suffix(name) and not _is_about(name) for name in names)
 
     @classmethod
@@ -189,6 +188,8 @@ class _Survey(NamedTuple):
 
 
 def _survey_folder(release: Release) -> _Survey:
+    from target_bench.sql.databases import find_engine
+
     inside = release.matching("tables/**/*", dead=True)
     base = release.folder / "tables" if inside else release.folder
     files: dict[str, Path] = {}
@@ -197,8 +198,8 @@ def _survey_folder(release: Release) -> _Survey:
     for path in inside or release.matching("**/*", dead=True):
         name, shown = path.relative_to(base).as_posix(), release.relative(path)
         suffix = find_suffix(name)
-        if path.suffix.lower() in DATABASES and not is_database(path):  # as Thumbs.db of Windows
-            suffix = None
+        if _has_database_name(path) and find_engine("sqlite", path) is None:
+            suffix = None  # as of Thumbs.db of Windows
         table_id = compose(name.removesuffix(suffix or ""))
         if hidden := _find_hidden(shown):
             unread["hidden files and folders"].add(hidden)
@@ -223,6 +224,10 @@ def _survey_folder(release: Release) -> _Survey:
         if path != base and not (_find_hidden(path.name) or _is_about(path.name) or is_of_runs):
             unread["files and folders beside tables/"].add(path.name)
     return _Survey(files, faults, {kind: sorted(unread[kind]) for kind in sorted(unread)})
+
+
+def _has_database_name(path: Path) -> bool:
+    return path.suffix.lower() in DATABASES
 
 
 def _is_about(name: str) -> bool:

@@ -155,7 +155,7 @@ def test_faults_when_read(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="it is truncated: "):
         len(rows)
     path.unlink()
-    with pytest.raises(DataError, match=r"x\.sqlite: cannot be read: No such file"):
+    with pytest.raises(DataError, match=r"x\.sqlite: there is no such file"):
         len(rows)
 
 
