@@ -31,6 +31,7 @@ from target_bench.core.identity import PACKAGE, code_hash
 from target_bench.core.registry import installed_version
 from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import Query, Table, TableId
+from target_bench.data.formats.file_tables import FileSettings
 from target_bench.data.tables import (
     DIGEST_BYTES,
     Digest,
@@ -187,7 +188,7 @@ def _hash_readers() -> str:
 def _setting_as_json(value: object) -> Any:
     if isinstance(value, Path):
         return ["path", str(value)]
-    if isinstance(value, Columns):
+    if isinstance(value, Columns | FileSettings):
         return asdict(value)
     raise TypeError(f"{type(value).__name__} has no representation that identifies it")
 

@@ -91,7 +91,7 @@ FINGERPRINT_OF_0_1_0 = "28f62552c249ebc9667797481c26d047adfa83121ee96e6ad8a19fe6
 
 
 def test_layouts_that_carry_it(tmp_path: Path) -> None:
-    """TARGET's in the field ``grid``, with or without ``table``; one's own in ``tables.jsonl``."""
+    """TARGET's in the field ``grid``, with or without ``table``."""
     query = {"query_id": "q", "query": "who?", "answer": "a", "table_id": "m"}
     target = tmp_path / "target"
     (target / "corpus").mkdir(parents=True)
@@ -99,18 +99,8 @@ def test_layouts_that_carry_it(tmp_path: Path) -> None:
     record = {"database_id": "0", "table_id": "m", "grid": MEDALS.to_json(), "context": {}}
     (target / "corpus" / "test.jsonl").write_text(json.dumps(record))
     (target / "queries" / "test.jsonl").write_text(json.dumps({"database_id": "0", **query}))
-    own = tmp_path / "own"
-    (own / "tables").mkdir(parents=True)
-    (own / "tables" / "m.csv").write_text("Nation\nNorway\n")
-    (own / "tables.jsonl").write_text(
-        json.dumps({"table_id": "m", "title": "Medals", "grid": MEDALS.to_json()})
-    )
-    (own / "queries.jsonl").write_text(json.dumps(query))
     read = load(f"{target}/").corpus["0", "m"]
     assert (read.grid, read.header) == (MEDALS, MEDALS.rectangular()[0])
-    own_table = load(f"{own}/").corpus["0", "m"]
-    assert (own_table.grid, own_table.header) == (MEDALS, ["Nation"])
-    assert "grid" not in own_table.context
     record["grid"] = [["x"]]
     (target / "corpus" / "test.jsonl").write_text(json.dumps(record))
     with pytest.raises(DataError, match=r"field 'grid': row 1, cell 1"):

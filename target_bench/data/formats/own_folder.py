@@ -1,7 +1,7 @@
 """A user's own folder: files with tables, and ``queries.jsonl`` or ``queries.csv``."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,20 +12,16 @@ from target_bench.core.text_tables import first_of
 from target_bench.core.unicode_text import compose
 from target_bench.data.formats.file_tables import (
     DATABASES,
-    FileTable,
     find_suffix,
     parse_file_settings,
     read_file,
 )
 from target_bench.data.formats.queries import FILES, OwnCorpus
-from target_bench.data.formats.records import read_cell_grid, read_identifier
+from target_bench.data.formats.records import read_identifier
 
 _RECORDS = "tables.jsonl"
 _BESIDE_DATABASES = tuple(f".{file}" for file in FILES)
-_NO_CONTEXT = ("table_id", "grid", "read")  # fields of tables.jsonl
 _MOST_NAMED = 3  # files of a kind, in a note
-
-_Record = tuple[str, Mapping[str, Any]]  # where it is, and what it says
 
 
 class TableFolder(OwnCorpus):
@@ -34,16 +30,16 @@ class TableFolder(OwnCorpus):
     A table's id is the path of its file under ``tables/`` without suffix, followed by the name of
     the sheet if a workbook has several, or of the table in a database. Its title is that path.
 
-    Optional ``tables.jsonl`` adds one line per table: ``table_id``, ``title``, ``section_title``,
-    any other context, and in ``read`` settings of its file that replace those below. The tables it
-    names come first, in its order. Settings of all files are those of ``FileSettings``.
+    Optional ``tables.jsonl`` adds one line per table: ``table_id``, ``title``, ``section_title``
+    and any other context. The tables it names come first, in its order. Settings of the files are
+    those of ``FileSettings``.
     """
 
     has_settings = True
 
     def __init__(self, folder: Path, settings: Mapping[str, Any] | None = None) -> None:
         super().__init__(folder, settings)
-        parse_file_settings(self._settings, str(folder))
+        self._file_settings = parse_file_settings(self._settings, str(folder))
         files = _survey_folder(Release(folder, "")).files.values()
         self.cached = not any(map(_has_database_name, files))  # rows of databases stay there
 
@@ -63,31 +59,33 @@ class TableFolder(OwnCorpus):
     def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
         """Yield the tables, the same ones for every split; a note names files without any."""
         files, faults, unread = _survey_folder(release)
-        known = dict(_read_table_records(release))
-        unused = set(known)
+        known = _read_table_records(release)
+        missing = dict(known)
         places: dict[str, str] = {}
         listed = (name for table_id in known for name in _list_file_names(table_id))
         for name in dict.fromkeys([*(n for n in listed if n in files), *sorted(files)]):
             try:
-                tables = self._read_file(release, files[name], known.get(name, ("", {})))
+                tables = read_file(release, files[name], self._file_settings)
             except DataError as error:
                 faults.append(str(error))
-                unused = {table_id for table_id in unused if name not in _list_file_names(table_id)}
+                missing = {i: n for i, n in missing.items() if name not in _list_file_names(i)}
                 continue
-            unused.discard(name)
+            missing.pop(name, None)
             for table in tables:
                 has_part = len(tables) > 1 or table.context
                 table_id = f"{name}/{table.sheet}" if has_part else name
-                unused.discard(table_id)
+                missing.pop(table_id, None)
                 place = f"{files[name]}{f', sheet {table.sheet!r}' if table.sheet else ''}"
-                if table_id in places:
-                    first = places[table_id]
+                if first := places.get(table_id):
                     faults.append(f"{place}: {first} has the same id, {table_id!r}. Rename one.")
-                else:
-                    places[table_id] = place
-                    yield _build_table(table_id, table, known.get(table_id, ("", {})))
-        for table_id in (table_id for table_id in known if table_id in unused):
-            faults.append(f"{known[table_id][0]}: table_id {table_id!r} has no file in tables/")
+                    continue
+                places[table_id] = place
+                context = {**table.context, "title": " / ".join(table_id.split("/"))}
+                context |= {"preamble": table.preamble} if table.preamble else {}
+                context |= known.get(table_id, ("", {}))[1]
+                yield Table(TableId("0", table_id), table.header, table.rows, context, table.grid)
+        for table_id, (place, _) in missing.items():
+            faults.append(f"{place}: table_id {table_id!r} has no file in tables/")
             raise DataError("\n".join(faults))
         listed_faults = "\n  ".join(faults)
         if faults and not places:
@@ -144,39 +142,23 @@ class TableFolder(OwnCorpus):
         )
         return kept, [*notes, note]
 
-    def _read_file(self, release: Release, path: Path, known: _Record) -> Sequence[FileTable]:
-        place, record = known
-        settings = field(record, "read", dict, place) if "read" in record else {}
-        checked = parse_file_settings(self._settings | settings, f"{place}, field 'read'")
-        return read_file(release, path, checked)
-
-
-def _build_table(table_id: str, table: FileTable, known: _Record) -> Table:
-    place, record = known
-    context = {**table.context, "title": " / ".join(table_id.split("/"))}
-    if table.preamble:
-        context["preamble"] = table.preamble
-    context |= {name: value for name, value in record.items() if name not in _NO_CONTEXT}
-    grid = read_cell_grid(record, place) if "grid" in record else table.grid
-    return Table(TableId("0", table_id), table.header, table.rows, context, grid)
-
 
 def _list_file_names(table_id: str) -> tuple[str, str]:
     """Return what the file of a table may be called: as the table, or without its sheet."""
     return table_id, table_id.rpartition("/")[0]
 
 
-def _read_table_records(release: Release) -> Iterator[tuple[str, _Record]]:
-    """Yield (table id, record) of ``tables.jsonl``."""
+def _read_table_records(release: Release) -> dict[str, tuple[str, Mapping[str, Any]]]:
+    """Return table id -> place and context of each line of ``tables.jsonl``."""
     path = release.find(_RECORDS)
-    seen = set()
+    known: dict[str, tuple[str, Mapping[str, Any]]] = {}
     for place, record in release.json_lines(path) if path else ():
         value = field(record, "table_id", object, place)
         table_id = read_identifier(value, "table_id", place)
-        if table_id in seen:
+        if table_id in known:
             raise DataError(f"{place}: table_id {table_id!r} occurs twice")
-        seen.add(table_id)
-        yield table_id, (place, record)
+        known[table_id] = place, {n: entry for n, entry in record.items() if n != "table_id"}
+    return known
 
 
 class _Survey(NamedTuple):

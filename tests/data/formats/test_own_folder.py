@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import LEFT_OUT, Table, TableId
 from target_bench.core.unicode_text import compose
 from target_bench.data.formats.own_folder import TableFolder
+from target_bench.data.reading import read
 from tests.builders import Record, json_lines
 from tests.data.strategies import exact
 from tests.data.workbooks import Rows, write_workbook
@@ -26,13 +28,15 @@ from tests.data.written import asked, write_own, write_queries
 CSV = 'Year,Winner\n2001,Ann\n2002,"Bo, ""B"""\n'
 
 
-def _load(folder: Path, name: str, content: str | bytes) -> Table:
+def _load(
+    folder: Path, name: str, content: str | bytes, settings: Mapping[str, Any] | None = None
+) -> Table:
     """The one table of a folder."""
     (folder / "tables").mkdir(parents=True, exist_ok=True)
     raw = content.encode() if isinstance(content, str) else content
     (folder / "tables" / name).write_bytes(raw)
     write_queries(folder / "queries.jsonl", [asked(name.partition(".")[0])])
-    (table,) = corpora.load(folder).corpus
+    (table,) = read(TableFolder(folder, settings), folder, "test").corpus
     return table
 
 
@@ -58,9 +62,8 @@ def test_any_text_comes_back_from_csv(
     raw = b"\xef\xbb\xbf" + file.getvalue().encode()
     folder = tmp_path_factory.mktemp("mine")
     known = {"delimiter": "\t" if suffix == "tsv" else ",", "preamble": 0, "quote": '"'}
-    (folder / "tables.jsonl").write_text(json_lines([{"table_id": "t", "read": known}]))
     packed = gzip.compress(raw) if suffix.endswith("gz") else raw
-    assert _grid(_load(folder, f"t.{suffix}", packed)) == compose(grid)
+    assert _grid(_load(folder, f"t.{suffix}", packed, known)) == compose(grid)
 
 
 COLUMNS: dict[str, tuple[str, st.SearchStrategy[Any]]] = {
@@ -223,10 +226,9 @@ def test_broken_list_of_tables(tmp_path: Path, records: list[Any], fault: str) -
     assert f"{tmp_path / 'tables.jsonl'}, {fault}" in str(caught.value)
 
 
-def test_settings_of_one_file_and_of_all(tmp_path: Path) -> None:
-    write_own(tmp_path, {"a.csv": "T\nx;y\n1;2\n", "b.csv": "x;y\n1;2\n"}, [asked("a")])
-    (tmp_path / "tables.jsonl").write_text('{"table_id": "a", "read": {"preamble": 1}}\n')
-    dataset = corpora.load(f"{tmp_path}:preamble=0,delimiter=;")
+def test_settings_of_all_files(tmp_path: Path) -> None:
+    write_own(tmp_path, {"a.csv": "T\nx;y\n1;2\n", "b.csv": "U\nx;y\n1;2\n"}, [asked("a")])
+    dataset = corpora.load(f"{tmp_path}:preamble=1,delimiter=;")
     assert [list(table.header) for table in dataset.corpus] == [["x", "y"], ["x", "y"]]
     assert dict(dataset.corpus["0", "a"].context) == {"title": "a", "preamble": "T"}
     with pytest.raises(ConfigError, match="no setting 'sep'; there are encoding, "):
