@@ -35,7 +35,6 @@ FAULT_MEANINGS = {
     "repeated": "a JSON object names a field twice: the last value counts",
     "last_comma": "a comma stands before a closing bracket of JSON",
     "no_table_tag": "it has no <table>",
-    "macros": "LaTeX macros that are not of formatting are left as they are",
 }
 """Each fault, in the order in which they are listed, and what it means."""
 

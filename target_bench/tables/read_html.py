@@ -59,7 +59,7 @@ def read_html_tables(text: str) -> ReadAnswer:
         faults.append("prose")
     for _, cells in grids:
         check_size(cells)
-    if _has_odd_span(soup) or not all(_is_filled(cells) for _, cells in grids):
+    if not all(_is_filled(cells) for _, cells in grids):
         faults.append("ragged")
     return make_answer([_make_table(name, cells) for name, cells in grids], faults)
 
@@ -134,16 +134,6 @@ def _read_cell(cell: "Tag") -> GridCell:
 def _read_span(cell: "Tag", name: str) -> int:
     span = re.match(r"\s*(\d{1,6})", str(cell.get(name, "1")))
     return min(max(int(span[1]), 1), _WIDEST) if span else 1
-
-
-def _has_odd_span(soup: "BeautifulSoup") -> bool:
-    """Return whether a span is not written as the number that is read."""
-    return any(
-        str(cell[name]).strip() != str(_read_span(cell, name))
-        for cell in soup.find_all(["th", "td"])
-        for name in ("rowspan", "colspan")
-        if cell.has_attr(name)
-    )
 
 
 def _is_filled(cells: Cells) -> bool:

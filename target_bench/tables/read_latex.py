@@ -12,7 +12,6 @@ from target_bench.core.grid import GridCell
 from target_bench.tables.answer_tables import (
     AnswerTable,
     Cells,
-    Fault,
     ReadAnswer,
     UnreadableTableError,
     check_depth,
@@ -34,20 +33,15 @@ _BRACKETS = r"(?:\s{0,9}\[[^][]{0,99}\])"
 _LINE_END = re.compile(
     r"(\\\\)(?:\*|\s{0,9}\[\s{0,9}(?:-?[\d.]{1,9}\s{0,9}(?:[a-z]{2})?|[\d.]{0,9}\\[a-z]+)\s{0,9}\])+"
 )
-_RULE_WITH_ARGUMENTS = re.compile(
+_RULE = re.compile(
     r"(?<!\\)((?:\\\\)*)\\(?:"
-    rf"(?:hhline|Xhline){_BRACES}|specialrule{_BRACES}{_BRACES}{_BRACES}"
-    rf"|(?:toprule|midrule|bottomrule|hdashline){_BRACKETS}|(?:hdashline|Xhline)(?![a-zA-Z])"
-    r")"
-)
-_SMALL_RULE = re.compile(
-    r"(?<!\\)((?:\\\\)*)\\(?:"
-    rf"(?:cline|noalign|arrayrulecolor{_BRACKETS}?){_BRACES}"
+    rf"(?:cline|hhline|Xhline|noalign|arrayrulecolor{_BRACKETS}?){_BRACES}"
+    rf"|(?:toprule|midrule|bottomrule|hdashline|addlinespace){_BRACKETS}"
     rf"|(?:cmidrule|cdashlinelr){_BRACKETS}?(?:\s{{0,9}}\([^()]{{0,99}}\))?{_BRACES}"
     rf"|cdashline{_BRACES}{_BRACKETS}?|Xcline{_BRACES}{_BRACES}"
-    rf"|rowcolors\*?{_BRACKETS}?{_BRACES}{_BRACES}{_BRACES}"
-    rf"|(?:row|column)color{_BRACKETS}?{_BRACES}{_BRACKETS}{{0,2}}|addlinespace{_BRACKETS}"
-    r"|(?:arrayrulecolor|morecmidrules|doublerulesep)(?![a-zA-Z])"
+    rf"|(?:specialrule|rowcolors\*?{_BRACKETS}?){_BRACES}{_BRACES}{_BRACES}"
+    rf"|(?:row|column)color{_BRACKETS}?{_BRACES}{_BRACKETS}{{0,2}}"
+    r"|(?:arrayrulecolor|morecmidrules|doublerulesep|hdashline|Xhline)(?![a-zA-Z])"
     r")"
 )
 _COLOR_OR_LINK = re.compile(
@@ -57,16 +51,6 @@ _COLOR_OR_LINK = re.compile(
 _ROWS_OF_ANY_WIDTH = re.compile(
     rf"(\\multirow{_BRACKETS}?{_BRACES})\s{{0,9}}([*=])(?=\s{{0,9}}[\[{{])"
 )
-_FORMATTING = {
-    None,
-    *_RULES,
-    *("textbf", "textit", "emph", "underline", "text", "texttt", "textsc", "mathrm", "mathbf"),
-    *("bf", "it", "em", "small", "footnotesize", "scriptsize", "tiny", "large", "centering"),
-    *("multicolumn", "multirow", "makecell", "thead", "%", "&", "_", "#", "$", "{", "}", " ", ","),
-    *("times", "pm", "textbackslash", "textasciitilde", "textasciicircum", "\\", "newline"),
-    *("'", "`", "^", '"', "~", "=", ".", "c", "v", "u", "H", "r", "d", "b", "k", "ss", "o", "O"),
-    *("aa", "AA", "ae", "AE", "oe", "OE", "l", "L", "i", "j"),
-}
 _BEGUN = re.compile(r"\\begin\s*\{(?:tabular\*?|tabularx|longtable|array)\}")
 _ENDED = re.compile(r"\\end\s*\{(?:tabular\*?|tabularx|longtable|array)\}")
 _ACCENT_ON_NOTHING = re.compile(r"(?<!\\)\\([~^])\{\}")
@@ -86,7 +70,8 @@ def read_latex_tables(text: str) -> ReadAnswer:
     for name, tabular in _find_tabulars(roots, ""):
         nodes = _list_content(tabular)
         cells = tuple(_read_rows(nodes))
-        faults += _find_faults(nodes)
+        if any(_environment(node) in _TABULARS for node in walk_nodes(nodes)):
+            faults.append("nested")
         check_size(cells)
         tables.append(AnswerTable(name, _fill_spans(cells)))
     if len(_BEGUN.findall(inside)) > len(_ENDED.findall(inside)):
@@ -100,8 +85,7 @@ def _strip_arguments(text: str) -> str:
     """Return LaTeX without what would be taken for text: arguments of rules, colours, links."""
     text = _ACCENT_ON_NOTHING.sub(lambda match: _CHARACTERS[match[1]], text)
     text = _LINE_END.sub(r"\1", text)
-    text = _SMALL_RULE.sub(r"\1\\addlinespace ", text)
-    text = _RULE_WITH_ARGUMENTS.sub(r"\1\\hline ", text)
+    text = _RULE.sub(r"\1\\hline ", text)
     text = _COLOR_OR_LINK.sub(r"\1\\em ", text)
     return _ROWS_OF_ANY_WIDTH.sub(r"\1{\2}", text)
 
@@ -120,14 +104,6 @@ def _find_tabulars(roots: Iterable[Any], name: str) -> Iterator[tuple[str, Any]]
 def _read_caption(nodes: Iterable[Any]) -> str:
     caption = next((node for node in nodes if _macro(node) == "caption"), None)
     return "" if caption is None else _write(list(filter(is_group, list_children(caption))))
-
-
-def _find_faults(nodes: Iterable[Any]) -> Iterator[Fault]:
-    for node in walk_nodes(nodes):
-        if _macro(node) not in _FORMATTING:
-            yield "macros"
-        if _environment(node) in _TABULARS:
-            yield "nested"
 
 
 def _has_prose(roots: Iterable[Any]) -> bool:

@@ -221,7 +221,6 @@ RAGGED = {
 }
 OWN = {
     "html": ("no_table_tag", "<tr><td>Team</td><td>Wins</td></tr><tr><td>1</td><td>2</td></tr>"),
-    "latex": ("macros", r"\begin{tabular}{lr} Team & Wins \\ \team{Hawks} & 46 \\ \end{tabular}"),
     "json": ("syntax", "{'Team': 'Hawks'}"),
 }
 
