@@ -221,7 +221,8 @@ def _rows(computed: Sequence[Outcome]) -> Iterator[str]:
         passed = [outcome for outcome in outcomes if outcome.status == "pass"]
         differing = [outcome for outcome in outcomes if outcome.status == "differ"]
         reasons = dict.fromkeys(outcome.why for outcome in differing)
-        yield f"| {table} | {_listed(passed)} | {_listed(differing)} | {'; '.join(reasons)} |"
+        agree = len(passed) or ""
+        yield f"| {table} | {agree} | {_listed(differing)} | {'; '.join(reasons)} |"
 
 
 def _listed(outcomes: Sequence[Outcome]) -> str:
@@ -241,10 +242,10 @@ _INTRODUCTION = """\
 # Reproduced papers
 
 Published figures, computed again from public files ({}).
-Each row is a table of a paper. A cell has the number of figures and one of them, as published →
-here: the farthest from the published figure, if there are several. Missing figures need a model, a
-file or outputs that are not public. [reproductions.yaml](../benchmarks/reproductions.yaml) has all
-figures with their commands, tolerances and reasons in full.
+Each row is a table of a paper: how many figures agree, how many differ, and the one that differs
+most, as published → here. Missing figures need a model, a file or outputs that are not public.
+[reproductions.yaml](../benchmarks/reproductions.yaml) has all figures with their commands,
+tolerances and reasons in full.
 
 ```sh
 python -m benchmarks.reproduce --only totto       # run the commands, compare
