@@ -65,7 +65,8 @@ if TYPE_CHECKING:
     from target_bench.reporting.gate import gate
     from target_bench.reporting.rows import Comparison as Comparison
     from target_bench.runs.result import Result, Results, read_run, read_runs
-    from target_bench.runs.result import list_runs as list_runs
+    from target_bench.runs.run import Run as Run
+    from target_bench.runs.run import list_runs as list_runs
 
 _HOME = {
     "evaluate": "harness.evaluate",
@@ -80,7 +81,8 @@ _HOME = {
     "gate": "reporting.gate",
     "Result": "runs.result",
     "Results": "runs.result",
-    "list_runs": "runs.result",
+    "Run": "runs.run",
+    "list_runs": "runs.run",
     "read_run": "runs.result",
     "read_runs": "runs.result",
     "CellGrid": "core.grid",

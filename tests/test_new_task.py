@@ -168,16 +168,16 @@ def test_a_run_without_a_retriever(files: Path) -> None:
     """Over the queries that have a reference; it is stored, checked, and used again."""
     result = _run(files, f"{files}/teller.py:Teller")
     score = result.scores["word_recall"]
-    assert (result.retriever, score.n, score.value) == (None, 2, 0.875)
-    assert result.answer_counts is not None
-    assert (result.answer_counts.asked, result.answer_counts.unlabelled) == (3, 1)
+    assert (result.command.retriever, score.n, score.value) == (None, 2, 0.875)
+    assert result.stored.answers is not None
+    assert (result.stored.answers.asked, result.stored.answers.unlabelled) == (3, 1)
     assert [str(block) for block in describe_answers(result)] == ["length: words 8"]
     assert "row-to-text" in result.folder.name
     assert "retriever" not in json.loads((result.folder / "manifest.json").read_text())["asked"]
     stored = read_run(result.folder)
-    assert (stored.status, stored.command.task) == ("finished", _task(files))
-    assert (stored.n_queries, list(stored.query_ids)) == (3, ["a", "b"])
-    assert read_run(result.folder).problem is None
+    assert (stored.run.status, stored.command.task) == ("finished", _task(files))
+    assert (stored.stored.n_queries, list(stored.queries.ids)) == (3, ["a", "b"])
+    assert read_run(result.folder).run.problem is None
     assert _run(files, f"{files}/teller.py:Teller").reused
 
 
@@ -239,9 +239,9 @@ def test_a_split_without_references_has_predictions_and_no_scores(
     path.write_text(path.read_text().replace('"Ann won in 2001.", "In 2001 Ann won."', ""))
     result = _run(files, f"{files}/teller.py:Teller")
     assert result.scores == {}
-    assert read_run(result.folder).status == "finished"
-    assert set(read_run(result.folder).answers) == {"a", "b", "c"}
-    assert read_run(result.folder).problem is None
+    assert read_run(result.folder).run.status == "finished"
+    assert set(read_run(result.folder).run.answers) == {"a", "b", "c"}
+    assert read_run(result.folder).run.problem is None
     shown = target_bench("runs", "list", "--out", files / "runs")
     assert "row_to_text" in shown.out
     assert "no reference" in shown.out

@@ -90,7 +90,9 @@ def scores_of(name: str, system: Mapping[str, Any]) -> dict[str, dict[str, float
         DataError: a file is not there, or is another than the one that was published.
     """
     with _runs(name, system) as runs:
-        return {run.corpus: {n: score.value for n, score in run.scores.items()} for run in runs}
+        return {
+            run.identity.corpus: {n: score.value for n, score in run.scores.items()} for run in runs
+        }
 
 
 def _data() -> Path:

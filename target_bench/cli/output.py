@@ -168,18 +168,18 @@ def check_output(path: Path, option: str, example: str) -> None:
 def _sorted(results: "list[Result]") -> "Results":
     from target_bench.runs.result import Results
 
-    corpora = list(dict.fromkeys(result.corpus for result in results))
-    return Results(sorted(results, key=lambda result: corpora.index(result.corpus)))
+    corpora = list(dict.fromkeys(result.identity.corpus for result in results))
+    return Results(sorted(results, key=lambda result: corpora.index(result.identity.corpus)))
 
 
 def _fail_if_queries_failed(results: "Results") -> None:
-    from target_bench.runs.score_tables import describe_failures
+    from target_bench.runs.score_tables import describe_failures, find_failures
 
     lines = [line for result in results for line in describe_failures(result)]
     traces = [
         record.traceback
         for result in results
-        for record in result.failed[:1]
+        for record in find_failures(result)[:1]
         if record.traceback is not None
     ]
     if lines:

@@ -44,7 +44,7 @@ def print_results(results: "Sequence[Result]", on_data: Sequence[str], every: bo
         for result in group:
             for block in describe_answers(result):
                 if every or block.is_first:
-                    say_wrapped(f"{result.label}: {block}", "  ")
+                    say_wrapped(f"{result.command.label}: {block}", "  ")
         say("")
     if len(groups) > 1:
         _print_by_corpus(results)
@@ -52,11 +52,11 @@ def print_results(results: "Sequence[Result]", on_data: Sequence[str], every: bo
     for note in on_data if every else ():
         say_wrapped(note, "  ")
     for result, note in known if every else ():
-        data = f"{result.corpus} {result.task}, " if len(groups) > 1 else ""
-        say_wrapped(f"{data}{result.label}: {note}", "  ")
+        data = f"{result.identity.corpus} {result.identity.task}, " if len(groups) > 1 else ""
+        say_wrapped(f"{data}{result.command.label}: {note}", "  ")
     for result in results:
         if result.new_because:
-            label = f"{result.label}: " if len(results) > 1 else ""
+            label = f"{result.command.label}: " if len(results) > 1 else ""
             say_wrapped(label + result.new_because)
     if results:
         parts = describe_next(results, 0 if every else len(known) + len(on_data), len(groups))
@@ -68,9 +68,11 @@ def _print_by_corpus(results: "Sequence[Result]") -> None:
     from target_bench.reporting import layouts
     from target_bench.reporting.compare import compare_results, leading_metric
 
-    for task in dict.fromkeys(result.task for result in results):
-        of_run = [result for result in results if result.task == task and result.scores]
-        n_on_corpus = Counter(result.corpus for result in of_run)
+    for task in dict.fromkeys(result.identity.task for result in results):
+        of_run = [
+            result for result in results if result.identity.task == task and result.stored.scores
+        ]
+        n_on_corpus = Counter(result.identity.corpus for result in of_run)
         if len(n_on_corpus) < 2 or max(n_on_corpus.values()) < 2:
             continue
         lead, _ = leading_metric(of_run)
@@ -81,11 +83,12 @@ def _print_by_corpus(results: "Sequence[Result]") -> None:
 
 def make_records(results: "Sequence[Result]") -> list[dict[str, Any]]:
     """Return a record for each score of each run: what was run, the value and its interval."""
-    names = ("corpus", "split", "task", "retriever", "generator")
+    from target_bench.runs.score_tables import describe_request
+
     records = []
     for result in results:
-        run = {name: getattr(result, name) for name in names} | {"name": result.label}
-        for metric, score in result.all_scores.items():
+        run = describe_request(result) | {"name": result.command.label}
+        for metric, score in result.scores.items():
             numbers = score.to_json()
             value = {name: numbers[name] for name in ("value", "low", "high", "n")}
             records.append({**run, "metric": metric, **value})
@@ -94,7 +97,7 @@ def make_records(results: "Sequence[Result]") -> list[dict[str, Any]]:
 
 def list_notes(result: "Result") -> Iterator[str]:
     """Yield what is to know about the rankings and answers of a run, beside their scores."""
-    counts, answers = result.counts, result.answer_counts
+    counts, answers = result.stored.counts, result.stored.answers
     if result.command.limit:
         yield f"--limit {result.command.limit} asks a fixed sample, spread over the databases"
     if answers is None:
@@ -140,7 +143,7 @@ def describe_next(results: "Sequence[Result]", n_notes: int, n_groups: int) -> I
     if n_groups > 1:
         yield f"next: target-bench runs list --out {place}"
     elif reused and not _are_newest(results):
-        yield f"next: target-bench report {' '.join(result.id for result in results)}"
+        yield f"next: target-bench report {' '.join(result.run.id for result in results)}"
     else:
         yield f"next: target-bench report {place}"
 

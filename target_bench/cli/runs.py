@@ -25,6 +25,7 @@ from target_bench.core.text_tables import (
 
 if TYPE_CHECKING:
     from target_bench.runs.result import Result
+    from target_bench.runs.run import Run
 
 HELP = "List, show, compare and export stored runs."
 
@@ -43,7 +44,7 @@ def list_(
 ) -> None:
     """Print the runs of a store."""
     from target_bench.core.registry import find_task
-    from target_bench.runs.result import list_runs
+    from target_bench.runs.run import list_runs
 
     short_name = task and find_task(task).name
     runs = [
@@ -65,24 +66,28 @@ def list_(
 _LISTED = ("id\ntask", "corpus\nrun", "queries", "score\nstarted")
 
 
-def _to_line(run: "Result") -> dict[str, Any]:
+def _to_line(run: "Run") -> dict[str, Any]:
     """Return a run as ``runs list --format json`` prints it; unreadable entries are empty."""
-    from target_bench.metrics.scores import spec_of
+    from target_bench.metrics.scores import headline, spec_of
+    from target_bench.runs.score_files import read_scores
 
     line: dict[str, Any] = {"folder": str(run.folder), "state": run.status, "problem": run.problem}
     line |= dict.fromkeys(("task", "corpus", "split", "about", "label", "started"), "")
     line |= {"about": None, "queries": None, "metric": None, "score": None, "digits": 3}
     line["error"] = None
     with suppress(StoreError):  # its state says so
-        line |= {name: getattr(run, name) for name in ("task", "corpus", "split", "label", "error")}
-        manifest = run.manifest
-        line |= {"about": run.command.about, "started": manifest.started or ""}
-        line["queries"] = run.n_queries if run.is_scored else manifest.queries
-        if run.is_scored and run.scores:
-            score = run.scores[run.headline]
-            line |= {"metric": run.headline, "digits": spec_of(run.headline, score).digits}
+        manifest, identity, command = run.manifest, run.identity, run.command
+        line |= {"task": identity.task, "corpus": identity.corpus, "split": identity.split}
+        line |= {"about": command.about, "label": command.label}
+        line |= {"started": manifest.started or "", "error": manifest.error}
+        stored = read_scores(run.folder) if run.is_scored else None
+        line["queries"] = stored.n_queries if stored else manifest.queries
+        if stored and stored.scores:
+            metric = headline(stored.scores)
+            score = stored.scores[metric]
+            line |= {"metric": metric, "digits": spec_of(metric, score).digits}
             # The empty rankings of no-context have no score that says anything.
-            is_empty = run.identity.is_no_context and not run.identity.has_answers
+            is_empty = identity.is_no_context and not identity.has_answers
             if run.status == "finished" and not is_empty:
                 line["score"] = score.to_json()["value"]
     return line
@@ -149,15 +154,15 @@ def _to_document(run: "Result") -> dict[str, Any]:
     from target_bench.runs.score_tables import describe_edited
     from target_bench.runs.times import cold
 
-    manifest, times = run.manifest, cold(run.manifest)
-    scores = run.scores if run.is_scored else {}
-    answers = run.answer_counts.to_json() if run.is_scored and run.answer_counts else {}
+    manifest, times = run.run.manifest, cold(run.run.manifest)
+    scores = run.stored.scores if run.run.is_scored else {}
+    answers = run.stored.answers.to_json() if run.run.is_scored and run.stored.answers else {}
     document: dict[str, Any] = {
         "run": str(run.folder),
-        "state": run.status,
+        "state": run.run.status,
         "started": manifest.started,
         "error": manifest.error,
-        "problem": run.problem,
+        "problem": run.run.problem,
         "code": describe_edited(run, scores) if scores else None,
         "asked": dict(flatten(manifest.asked.to_json())),
         "identity": dict(flatten(manifest.identity.content)),
@@ -170,7 +175,7 @@ def _to_document(run: "Result") -> dict[str, Any]:
         "data_notes": _number(manifest.data_notes),
         "notes": _number(manifest.notes),
         # Entries of the answers replace those of the rankings with the same name.
-        "counts": run.counts.to_json() | answers if run.is_scored else {},
+        "counts": run.stored.counts.to_json() | answers if run.run.is_scored else {},
         "scores": {name: score.to_json() for name, score in scores.items()},
     }
     return {n: value for n, value in document.items() if value or n not in _OPTIONAL}
@@ -249,7 +254,7 @@ def why(
         raise ConfigError(f"{len(runs)} runs: name one, or two that are compared")
     first, *others = [read_run(find(name, out)) for name in runs]
     if others:
-        after, sources = others[0].manifest, read_copies(others[0])
+        after, sources = others[0].run.manifest, read_copies(others[0])
         heading = f"{first.folder.name} and {others[0].folder.name} differ:"
         same = ""
     else:
@@ -258,7 +263,7 @@ def why(
         is_new = after.identity != first.identity
         heading = f"The same command {'makes a new run' if is_new else 'scores this run again'}:"
         same = "; the same command uses this run again"
-    changes = find_changes(first.manifest, after, read_copies(first), sources)
+    changes = find_changes(first.run.manifest, after, read_copies(first), sources)
     say_wrapped(heading if changes else f"nothing that changes a result differs{same}")
     for change in changes:
         say_wrapped(f"  {change}", "    ")
@@ -304,14 +309,14 @@ def export(
         )
     if is_path(name) and not detect.split_settings(name)[0].exists():
         raise ConfigError(f"{name}, which the run was of, is not there; name its place: --corpus")
-    dataset = load(name, stored.split, stored.command.distractors, data_dir=data_dir)
+    dataset = load(name, stored.identity.split, stored.command.distractors, data_dir=data_dir)
     folder = out or stored.folder
     for path in export_trec(stored, dataset, folder):
         typer.echo(path)
-    if any(ranking.at for ranking in stored.rankings.values()):
+    if any(ranking.at for ranking in stored.run.rankings.values()):
         deepest = stored.identity.top_k[-1]
         say_wrapped(
-            f"The rankings of {stored.label} depend on how many tables are asked for. run.trec has "
-            f"those at k = {deepest} alone, so its figures at smaller cutoffs are not those of "
-            "scores.json."
+            f"The rankings of {stored.command.label} depend on how many tables are asked for. "
+            f"run.trec has those at k = {deepest} alone, so its figures at smaller cutoffs are not "
+            "those of scores.json."
         )

@@ -16,7 +16,7 @@ from target_bench.harness.run_notes import begin_work, repeat_notes, warn_of_reu
 from target_bench.harness.systems import System
 from target_bench.models.generator_calls import iterate_answers
 from target_bench.runs.record_log import ANSWERS, Answered
-from target_bench.runs.store import Run
+from target_bench.runs.run import Run
 from target_bench.runs.times import Took, add_times
 
 _NOT_RETRIEVED = "retrieval: "

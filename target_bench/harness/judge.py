@@ -15,7 +15,7 @@ from target_bench.data.selection import select_task
 from target_bench.harness.consent import Confirm, estimate_judge
 from target_bench.harness.score import all_answers, answer_task, check_known, scorable
 from target_bench.runs.record_log import JUDGEMENTS, Answered
-from target_bench.runs.store import Run
+from target_bench.runs.run import Run
 
 
 def judge(

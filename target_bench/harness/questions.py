@@ -186,11 +186,7 @@ def rate_questions(dataset: Dataset, queries: Sequence[Query]) -> dict[str, Scor
             out=folder,
             observer=_Silent(),
         )
-        return {
-            name: results[name].scores.get("recall@1")
-            or results[name].scores["recall@1[synthetic]"]
-            for name in PROBES
-        }
+        return {name: results[name]["recall@1"] for name in PROBES}
 
 
 class _Silent(Observer):

@@ -22,7 +22,7 @@ from target_bench.harness.run_notes import add_notes, begin_work, repeat_notes, 
 from target_bench.harness.systems import System
 from target_bench.runs import times
 from target_bench.runs.record_log import RANKINGS
-from target_bench.runs.store import Run
+from target_bench.runs.run import Run
 from target_bench.runs.times import Took
 
 MOST_FAILURES = 10

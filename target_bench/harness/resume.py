@@ -62,7 +62,7 @@ class ResumedRun:
     @property
     def task_text(self) -> str:
         """Its task with the settings that the run was asked for with."""
-        return self._run.command.task or self._run.task
+        return self._run.command.task or self._run.identity.task
 
     def score(
         self,
@@ -72,9 +72,10 @@ class ResumedRun:
     ) -> Results:
         """Score what is stored with the metrics as they are now."""
         text = spell_task(task) if task else self.task_text
-        if find_task(text).name != self._run.task:
+        name, before = find_task(text).name, self._run.identity.task
+        if name != before:
             raise ConfigError(
-                f"{self._run.folder} is about {self._run.task}, not about {find_task(text).name}; "
+                f"{self._run.folder} is about {before}, not about {name}; "
                 f"target-bench run --task {text} uses its rankings again"
             )
         made = make_task(text)
@@ -86,7 +87,7 @@ class ResumedRun:
             made.asked_as = self._run.command.task
             ranked, _ = rank_queries(config, made, dataset, retriever, self._observer)
             return Results([ranked])
-        stored, identity = self._run.answers, self._run.identity
+        stored, identity = self._run.run.answers, self._run.identity
 
         def answer(query: Query) -> Answered:
             return _stored(self._run, stored, query, "answer")
@@ -159,7 +160,7 @@ class ResumedRun:
         if task.source != "retrieved":
             return options, dataset, None
         rankings = self._rankings
-        label, stored = rankings.command.retriever, rankings.rankings
+        label, stored = rankings.command.retriever, rankings.run.rankings
         if label is None:
             raise ConfigError(
                 f"{rankings.folder} has no rankings, which answers of this task are built on; "
@@ -226,7 +227,7 @@ def make_manifest_again(
     config = RunConfig(**{**options, "out": run.folder.parent})
     task = make_task(command.task or RANKING_TASK)
     load_once = make_loader(data_dir, observer)
-    dataset = load_once(command.corpus, run.split, command.distractors)
+    dataset = load_once(command.corpus, run.identity.split, command.distractors)
     dataset = select_task(dataset, command.about or RANKING_TASK)
     dataset = limit_queries(dataset, command.limit)
     if task.answer != "ranking":

@@ -11,7 +11,7 @@ from target_bench.core.task import Task
 from target_bench.core.text_tables import counted, first_of
 from target_bench.harness.systems import System
 from target_bench.runs import times
-from target_bench.runs.store import Run
+from target_bench.runs.run import Run
 
 
 def begin_work(run: Run, system: System) -> None:

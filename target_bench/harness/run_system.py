@@ -53,8 +53,8 @@ from target_bench.runs.manifest import (
     queries_fingerprint,
 )
 from target_bench.runs.result import Result
+from target_bench.runs.run import Run, open_run
 from target_bench.runs.score_files import SLICE_PREFIX, read_scores
-from target_bench.runs.store import Run
 from target_bench.runs.why import explain_new, hash_sources, read_sources, write_copies
 
 
@@ -106,7 +106,7 @@ def rank_queries(
     sources = find_sources(config, task, retriever)
     manifest = make_manifest(config, task, dataset, retriever, sources=sources)
     command = manifest.asked
-    with _open_run(config, label, manifest, sources, observer) as run:
+    with _begin_run(config, label, manifest, sources, observer) as (run, new_because):
         rankings, reused = rank(run, retriever, dataset, config, observer, confirm)
         with _score(run, command, retriever.label, reused, observer):
             with process_restored():
@@ -123,7 +123,7 @@ def rank_queries(
         command=command,
         queries=dataset.queries,
         reused=reused,
-        new_because=run.new_because,
+        new_because=new_because,
     ), rankings
 
 
@@ -142,7 +142,7 @@ def answer_queries(
     if retriever is not None:
         ranking_task = choose_ranking_task(make_task(RANKING_TASK), retriever)
         ranked, rankings = rank_queries(config, ranking_task, dataset, retriever, observer, confirm)
-        counts, retrieval_run = ranked.counts, ranked.folder.name
+        counts, retrieval_run = ranked.stored.counts, ranked.folder.name
     else:
         rankings = {q.id: Retrieval(q.id, given_tables(task, q)) for q in dataset.queries}
     sources = find_sources(config, task, retriever, generator)
@@ -155,7 +155,7 @@ def answer_queries(
     note_queries = getattr(generator.plugin, "note_queries", None)
     if note_queries is not None:  # ``replay`` tells queries of one id apart
         note_queries(dataset.queries, config.limit is not None)
-    with _open_run(config, label, manifest, sources, observer) as run:
+    with _begin_run(config, label, manifest, sources, observer) as (run, new_because):
         answers, reused = answer(
             run, generator, prompter, depth, dataset, rankings, observer, confirm
         )
@@ -177,7 +177,7 @@ def answer_queries(
         command=command,
         queries=dataset.queries,
         reused=reused,
-        new_because=run.new_because,
+        new_because=new_because,
     )
 
 
@@ -363,25 +363,25 @@ def make_command(
 
 
 @contextmanager
-def _open_run(
+def _begin_run(
     config: RunConfig,
     label: Sequence[str | None],
     manifest: Manifest,
     sources: Mapping[str, bytes],
     observer: Observer,
-) -> Iterator[Run]:
-    """Lock the run of an identity, and begin it; of a new run, find out why it is new."""
-    run = Run(config.out, filter(None, label), manifest)
+) -> Iterator[tuple[Run, str]]:
+    """Lock the run of an identity and begin it; also give why no earlier run is used again."""
+    run = open_run(config.out, filter(None, label), manifest)
     with run.locked(lambda message: observer.waiting(message, 0.0)):
-        is_new = run.is_new
+        is_new, new_because = run.is_new, ""
         if config.keep_source and (is_new or run.manifest.code != manifest.code):
             write_copies(run.folder, sources)
         run.begin()
         if is_new:
-            run.new_because = explain_new(run, sources)
+            new_because = explain_new(run, sources)
         elif run.manifest.code != manifest.code:  # that of a metric, which is no part of a run
             run.write_manifest(code=manifest.code)
-        yield run
+        yield run, new_because
 
 
 @contextmanager

@@ -24,8 +24,9 @@ from target_bench.runs.newest import (
     newest_runs,
     newest_runs_of_corpora,
 )
-from target_bench.runs.result import SYNTHETIC, Result, Results, read_run
+from target_bench.runs.result import SYNTHETIC, Result, Results, find_headline, read_run
 from target_bench.runs.score_tables import databases, describe_edited
+from target_bench.runs.slicing import measure
 
 RunLike = str | Path | Result | Results
 """A run folder, the id of a run, a result or several; or a folder of runs.
@@ -109,7 +110,7 @@ def compare_results(
     elif slices or by:
         raise ConfigError("--slice and --by: name the runs of one corpus")
     for run in runs:
-        if run.task != runs[0].task:
+        if run.identity.task != runs[0].identity.task:
             check_comparable([runs[0], run])
     names = _name_systems(groups)
     baseline = names[base.folder]
@@ -130,20 +131,22 @@ def compare_results(
         whole = by_name[baseline]
         check_same_slices([*by_name.values()], [part.name for part in conditions], compared)
         values = {
-            name: {m: Values(run.measured(m), run.scores[m]) for m in compared}
+            name: {m: Values(measure(run, m), run.stored.scores[m]) for m in compared}
             for name, run in by_name.items()
         }
-        subsets = slicing.parts(whole.values.properties, conditions, len(whole.query_ids))
+        subsets = slicing.parts(whole.queries.properties, conditions, len(whole.queries.ids))
         rows += make_rows(corpus, values, baseline, subsets, databases(whole))
     rows = correct(rows, tested)
     rows.sort(key=lambda row: compared.index(row.metric))
-    synthetic = [corpus for corpus, group in groups.items() if any(r.is_synthetic for r in group)]
+    synthetic = [
+        corpus for corpus, group in groups.items() if any(r.queries.are_synthetic for r in group)
+    ]
     remarks = [f"{why}."] if why else []
     if synthetic:
         where = "" if len(groups) == 1 else f"{', '.join(synthetic)}: "
         remarks.insert(0, f"{where}{SYNTHETIC}")
     return Comparison(
-        task=base.task,
+        task=base.identity.task,
         corpora=tuple(groups),
         systems=tuple(dict.fromkeys(names.values())),
         baseline=baseline,
@@ -239,7 +242,7 @@ def _read_runs(folders: Sequence[Path], notes: Sequence[str] = ()) -> list[Resul
         raise ConfigError(" ".join([named, *notes]))
     stored = [read_run(folder) for folder in once]
     for run in stored:
-        run.headline  # noqa: B018 (a run without scores is not compared)
+        find_headline(run)
     return stored
 
 
@@ -249,21 +252,22 @@ def check_comparable(runs: Sequence[Result]) -> None:
         runs,
         ("task", "corpus_fingerprint", "queries_fingerprint", "split"),
         "Only runs of the same task, tables and queries can be compared; run one of them again on "
-        f"the other's data, or choose others: target-bench runs list --task {runs[0].task}",
+        "the other's data, or choose others: target-bench runs list --task "
+        f"{runs[0].identity.task}",
     )
     first, *others = runs
     for other in others:
-        if other.query_ids != first.query_ids:  # a metric of one's own may score more of them
+        if other.queries.ids != first.queries.ids:  # a metric of one's own may score more of them
             raise DataError(
                 f"{first.folder} and {other.folder} are scored over different queries, "
-                f"{len(first.query_ids):,} and {len(other.query_ids):,}, so they cannot be paired; "
-                "score both with the same metrics (target-bench score RUN)"
+                f"{len(first.queries.ids):,} and {len(other.queries.ids):,}, so they cannot be "
+                "paired; score both with the same metrics (target-bench score RUN)"
             )
 
 
 def corpus_name(run: Result) -> str:
     """Return corpus and split of a run, with its distractors."""
-    return " + ".join([f"{run.corpus} {run.split}", *run.command.distractors])
+    return " + ".join([run.identity.data, *run.command.distractors])
 
 
 def _are_on_one_set(runs: Sequence[Result]) -> bool:
@@ -274,7 +278,7 @@ def _are_on_one_set(runs: Sequence[Result]) -> bool:
     identities = [run.identity for run in runs]
     same = len({(i.split, i.corpus_fingerprint, i.queries_fingerprint) for i in identities}) == 1
     one_corpus = len({corpus_name(run) for run in runs}) == 1
-    return same and (one_corpus or len({run.label for run in runs}) == len(runs))
+    return same and (one_corpus or len({run.command.label for run in runs}) == len(runs))
 
 
 def _group_by_corpus(runs: Sequence[Result]) -> dict[str, list[Result]]:
@@ -326,10 +330,13 @@ def leading_metric(*groups: Sequence[Result], among: Sequence[str] = ()) -> tupl
     """Return the main metric, and why it cannot choose between runs (bounds left out), or None."""
     runs = [run for group in groups for run in group]
     for run in runs:
-        run.headline  # noqa: B018 (a run without scores is told so)
+        find_headline(run)
     systems = [[run for run in group if not run.identity.is_bound] for group in groups]
     scores = [
-        [{name: s for name, s in run.scores.items() if not among or name in among} for run in group]
+        [
+            {name: s for name, s in run.stored.scores.items() if not among or name in among}
+            for run in group
+        ]
         for group in (list(filter(None, systems)) or [runs])
     ]
     return leading(*scores, n_tables=count_tables(runs))
@@ -337,7 +344,7 @@ def leading_metric(*groups: Sequence[Result], among: Sequence[str] = ()) -> tupl
 
 def count_tables(runs: Iterable[Result]) -> int | None:
     """Return how many tables the runs ranked at most; None where one of them does not tell."""
-    sizes = [run.manifest.corpus_tables for run in runs]
+    sizes = [run.run.manifest.corpus_tables for run in runs]
     return None if None in sizes else max(filter(None, sizes), default=None)
 
 
@@ -352,8 +359,8 @@ def _choose_metrics(
             _check_signatures(groups, metric)
         return names, []
     kept, notes = [], []
-    for metric in main_metrics(runs[0].scores):
-        without = [run.folder.name for run in runs if metric not in run.scores]
+    for metric in main_metrics(runs[0].stored.scores):
+        without = [run.folder.name for run in runs if metric not in run.stored.scores]
         if without:
             have = "does not have it" if len(without) == 1 else "do not have it"
             notes.append(f"{metric} is left out: {', '.join(without)} {have}")
@@ -373,8 +380,8 @@ def _choose_metrics(
 def _check_signatures(groups: Sequence[Sequence[Result]], metric: str) -> None:
     for group in groups:
         for run in group:
-            run.measured(metric)  # an unknown metric is reported before any test
-            mine, theirs = (definition(r.scores[metric].signature) for r in (group[0], run))
+            measure(run, metric)  # an unknown metric is reported before any test
+            mine, theirs = (definition(r.stored.scores[metric].signature) for r in (group[0], run))
             if mine != theirs:
                 raise ConfigError(
                     f"{metric} is not computed in one way: {mine} in {group[0].folder.name}, "
@@ -400,14 +407,14 @@ def _describe_runs(
         for name, run in group.items()
     }
     for name, run in runs.items():
-        if run.answer_counts and run.answer_counts.unparsed:
+        if run.stored.answers and run.stored.answers.unparsed:
             yield (
-                f"{name}: {run.answer_counts.unparsed:,} of {run.answer_counts.asked:,} answers "
+                f"{name}: {run.stored.answers.unparsed:,} of {run.stored.answers.asked:,} answers "
                 "cannot be read, and score 0"
             )
         if edited := describe_edited(run, metrics):
             yield f"{name}: {edited}"
-    cut = {name: run.counts for name, run in runs.items() if not run.identity.has_answers}
+    cut = {name: run.stored.counts for name, run in runs.items() if not run.identity.has_answers}
     ties = [f"{n.cut:,} of {n.answered:,} of {name}" for name, n in cut.items() if n.cut]
     if ties:
         yield (

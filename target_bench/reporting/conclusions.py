@@ -22,7 +22,7 @@ from target_bench.reporting.rows import Comparison, Row, Values, correct, make_r
 from target_bench.reporting.sentences import capitalize, describe_differences
 from target_bench.runs.differences import PLUGINS, settings, varying
 from target_bench.runs.result import Result
-from target_bench.runs.slicing import Measured, mean_of
+from target_bench.runs.slicing import Measured, mean_of, measure
 
 DEFAULT = "default"  # the level of a run that leaves a setting at its default
 NONE = "–"  # of a run whose plug-in has no such setting, or never a chosen one
@@ -98,20 +98,25 @@ def conclude(runs: Iterable[Result]) -> list[Conclusion]:
     """
     groups: dict[tuple[str, ...], list[Result]] = defaultdict(list)
     for run in {run.folder.resolve(): run for run in runs}.values():
-        groups[run.task, run.corpus, run.split, run.identity.queries_fingerprint].append(run)
+        groups[
+            run.identity.task,
+            run.identity.corpus,
+            run.identity.split,
+            run.identity.queries_fingerprint,
+        ].append(run)
     return [conclusion for group in groups.values() if (conclusion := _conclude(group))]
 
 
 def _conclude(runs: Sequence[Result]) -> Conclusion | None:
     systems = [run for run in runs if not run.identity.is_bound]
-    scored = [run for run in systems if run.scores]
+    scored = [run for run in systems if run.stored.scores]
     if not scored:
         return None
     metric, why = leading_metric(*_group_by_tables(scored))
-    ranked = [run for run in scored if metric in {*run.scores} and run.scores[metric].n]
+    ranked = [run for run in scored if metric in {*run.stored.scores} and run.scores[metric].n]
     if len(ranked) < 2:
         return None
-    scores = [run.measured(metric) for run in ranked]
+    scores = [measure(run, metric) for run in ranked]
     sizes = [int((~np.isnan(score.values)).sum()) for score in scores]
     notes = []
     if n_bounds := len(runs) - len(systems):
@@ -145,11 +150,13 @@ def _group_by_tables(runs: Sequence[Result]) -> list[list[Result]]:
 
 def _rank(runs: Sequence[Result], metric: str) -> Comparison:
     corpus, cells = corpus_name(runs[0]), dict(zip(_name_cells(runs), runs, strict=True))
-    values = {cell: Values(run.measured(metric), run.scores[metric]) for cell, run in cells.items()}
+    values = {
+        cell: Values(measure(run, metric), run.stored.scores[metric]) for cell, run in cells.items()
+    }
     rows = correct(_test_against_best(corpus, metric, values), [metric])
     rows.sort(key=lambda row: -row.spec.merit(row.score.value))
     return Comparison(
-        task=runs[0].task,
+        task=runs[0].identity.task,
         corpora=(corpus,),
         systems=tuple(row.system for row in rows),
         baseline=next(row.system for row in rows if row.difference is None),
@@ -162,7 +169,7 @@ def _rank(runs: Sequence[Result], metric: str) -> Comparison:
 def _name_cells(runs: Sequence[Result]) -> list[str]:
     """Name the runs by what varies between them: ``bm25, k1=0.9``."""
     varied = list_factors(runs)
-    names = [run.label for run in runs]
+    names = [run.command.label for run in runs]
     if varied:
         names = [
             ", ".join(
@@ -172,7 +179,7 @@ def _name_cells(runs: Sequence[Result]) -> list[str]:
             for levels in zip(*varied.values(), strict=True)
         ]
     return [
-        name if names.count(name) == 1 else f"{name} ({run.id})"
+        name if names.count(name) == 1 else f"{name} ({run.run.id})"
         for name, run in zip(names, runs, strict=True)
     ]
 

@@ -363,15 +363,19 @@ def _describe_easy(rules: Sequence[Rule], base: Result, run: Result) -> Iterator
     checked = {rule.metric for rule in rules}
     for metric in checked:
         family, _, k = metric.partition("@")
-        if not k.isdigit() or not all(is_perfect(metric, r.scores[metric]) for r in (base, run)):
+        if not k.isdigit() or not all(
+            is_perfect(metric, r.stored.scores[metric]) for r in (base, run)
+        ):
             continue
-        value = spec_of(metric, base.scores[metric]).text(base.scores[metric].value)
+        value = spec_of(metric, base.stored.scores[metric]).text(base.scores[metric].value)
         remark = f"{metric} is {value} for both runs: too easy to choose at k = {k}"
-        others = (name.partition("@")[::2] for name in base.scores.keys() & run.scores.keys())
+        others = (
+            name.partition("@")[::2] for name in base.stored.scores.keys() & run.scores.keys()
+        )
         cutoffs = [int(cutoff) for name, cutoff in others if name == family and cutoff.isdigit()]
         if cutoffs and min(cutoffs) < int(k):
             name = f"{family}@{min(cutoffs)}"
-            before, after = (spec_of(name).text(r.scores[name].value) for r in (base, run))
+            before, after = (spec_of(name).text(r.stored.scores[name].value) for r in (base, run))
             no_rule = "" if name in checked else ", and no rule checks it"
             remark += f"; look at {name}: {before} of the baseline, {after} of the run{no_rule}"
         yield remark

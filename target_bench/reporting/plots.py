@@ -32,7 +32,7 @@ from target_bench.metrics.scores import canonical_name, spec_of
 from target_bench.reporting.compare import leading_metric
 from target_bench.runs.differences import check_same_data, labels
 from target_bench.runs.record_log import write_file
-from target_bench.runs.result import Result, read_run
+from target_bench.runs.result import Result, find_headline, read_run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,13 +66,15 @@ def over_distractors(folders: Sequence[Path], path: Path, metric: str | None = N
     The runs were asked the same queries about differently many tables.
     """
     runs = read_runs(folders, path)
-    name = canonical_name(metric) if metric else runs[0].headline
+    name = canonical_name(metric) if metric else find_headline(runs[0])
     lines: dict[str, dict[int, Result]] = {}
     for run in runs:
-        n = sum(distractor.n for distractor in run.rankings_run.manifest.distractors)
-        if n in lines.setdefault(run.label, {}):
-            raise ConfigError(f"two runs of {run.label} have equally many distractors; name one")
-        lines[run.label][n] = run
+        n = sum(distractor.n for distractor in run.rankings_run.run.manifest.distractors)
+        if n in lines.setdefault(run.command.label, {}):
+            raise ConfigError(
+                f"two runs of {run.command.label} have equally many distractors; name one"
+            )
+        lines[run.command.label][n] = run
     sizes = sorted({n for points in lines.values() for n in points})
     if len(sizes) < 2:
         raise ConfigError(
@@ -88,7 +90,7 @@ def over_distractors(folders: Sequence[Path], path: Path, metric: str | None = N
         axes.set_xticks(sizes, [f"{n:,}" for n in sizes], rotation=30 if len(sizes) > 6 else 0)
         axes.minorticks_off()
         axes.set_xlabel("distractor tables")
-        _label_y(axes, name, spec_of(name, runs[0].scores.get(name)))
+        _label_y(axes, name, spec_of(name, runs[0].stored.scores.get(name)))
 
 
 def pareto(folders: Sequence[Path], path: Path, metric: str | None = None) -> None:
@@ -99,7 +101,7 @@ def pareto(folders: Sequence[Path], path: Path, metric: str | None = None) -> No
     """
     runs = read_runs(folders, path)
     name = canonical_name(metric) if metric else leading_metric(runs)[0]
-    spec = spec_of(name, runs[0].scores.get(name))
+    spec = spec_of(name, runs[0].stored.scores.get(name))
     names, times, scores = labels(runs), list(map(milliseconds, runs)), [run[name] for run in runs]
     points = {
         i: (time, score.value)
@@ -166,7 +168,7 @@ def recall_at_every_k(
             f"{why if rankings else ': its tables are given, not retrieved'}"
         )
     queries = ResumedRun(run, data_dir, observer).load().queries
-    stored = run.rankings
+    stored = run.run.rankings
     missing = [query.id for query in queries if query.id not in stored]
     if missing:
         raise StoreError(f"{path}: query {missing[0]!r} has no ranking; run the same command again")
@@ -273,12 +275,12 @@ def _picture(path: Path, runs: Sequence[Result]) -> Iterator[Any]:
     import matplotlib
     from matplotlib.figure import Figure
 
-    corpora = dict.fromkeys(f"{run.corpus} {run.split}" for run in runs)
+    corpora = dict.fromkeys(f"{run.identity.data}" for run in runs)
     style: dict[Any, Any] = {**matplotlib.rcParamsDefault, **_STYLE}
     with matplotlib.rc_context(style):
         figure = Figure(figsize=(5.6, 3.9), layout="constrained")
         axes = figure.subplots()
-        axes.set_title(f"{', '.join(corpora)} · {runs[0].task.replace('_', ' ')}")
+        axes.set_title(f"{', '.join(corpora)} · {runs[0].identity.task.replace('_', ' ')}")
         yield axes
         handles, names = axes.get_legend_handles_labels()
         if len(names) > 1:

@@ -115,42 +115,46 @@ def describe_run(results: Sequence[Result]) -> Iterator[str]:
     The best one by the main metric is tested against all others on the same queries (randomisation
     test, corrected for all tests). Upper and lower bounds are no systems.
     """
-    systems = [result for result in results if result.scores and not result.identity.is_bound]
-    systems = systems or [result for result in results if result.scores]
+    systems = [
+        result for result in results if result.stored.scores and not result.identity.is_bound
+    ]
+    systems = systems or [result for result in results if result.stored.scores]
     if not systems:
         yield "No question has a reference: nothing is scored."
         return
     metric, why = leading_metric(systems)
-    scored = [r for r in systems if metric in r.scores and not isnan(r.scores[metric].value)]
-    spec = spec_of(metric, next((r.scores[metric] for r in scored), None))
-    best = max(scored or systems, key=lambda r: spec.merit(r.scores[metric].value))
+    scored = [r for r in systems if metric in r.stored.scores and not isnan(r.scores[metric].value)]
+    spec = spec_of(metric, next((r.stored.scores[metric] for r in scored), None))
+    best = max(scored or systems, key=lambda r: spec.merit(r.stored.scores[metric].value))
     yield _describe_best(best, metric, alone=len(scored) < 2)
     if by_database := describe_other_databases(best, metric):
         yield by_database
-    golden = [r for r in results if r.identity.reads_gold and metric in r.scores]
-    values = {result.label: result.scores[metric].value for result in golden}
-    if above := describe_upper_bounds(values, best.scores[metric].value, spec):
+    golden = [r for r in results if r.identity.reads_gold and metric in r.stored.scores]
+    values = {result.command.label: result.stored.scores[metric].value for result in golden}
+    if above := describe_upper_bounds(values, best.stored.scores[metric].value, spec):
         yield above
     for result in systems:
         yield from _describe_failures(result)
     others = [result for result in scored if result is not best]
     if others:
         yield from _describe_others(best, others, metric, why)
-    if any(result.is_synthetic for result in systems):
+    if any(result.queries.are_synthetic for result in systems):
         yield SYNTHETIC
 
 
 def _describe_best(best: Result, metric: str, alone: bool) -> str:
-    n = counted(best.scores[metric].n, "question")
-    recalls = [name for name in ranking_metrics(best.scores) if name.startswith("recall@")]
+    n = counted(best.stored.scores[metric].n, "question")
+    recalls = [name for name in ranking_metrics(best.stored.scores) if name.startswith("recall@")]
     if best.identity.has_answers or not recalls:
-        value = spec_of(metric, best.scores[metric]).text(best.scores[metric].value)
-        return f"{best.label}{':' if alone else ' is best:'} {metric} {value} ({n})."
+        value = spec_of(metric, best.stored.scores[metric]).text(best.scores[metric].value)
+        return f"{best.command.label}{':' if alone else ' is best:'} {metric} {value} ({n})."
     deep = "recall@10" if "recall@10" in recalls else recalls[-1]
-    shares = {int(name.partition("@")[2]): best.scores[name].value for name in (recalls[0], deep)}
+    shares = {
+        int(name.partition("@")[2]): best.stored.scores[name].value for name in (recalls[0], deep)
+    }
     (first, share), *deeper = shares.items()
     more = "".join(f", {_percent(value)} {_depth(k)}" for k, value in deeper)
-    subject = f"{best.label}{':' if alone else ' ranks best:'}"
+    subject = f"{best.command.label}{':' if alone else ' ranks best:'}"
     return f"{subject} {_percent(share)} of the right tables {_depth(first)}{more} ({n})."
 
 
@@ -159,30 +163,31 @@ def describe_other_databases(run: Result, metric: str, label: str = "") -> str |
     bounds = interval_by_database(run, metric)
     if bounds is None or isnan(bounds[0]):
         return None
-    interval = spec_of(metric, run.scores[metric]).interval(*bounds, ", ")
+    interval = spec_of(metric, run.stored.scores[metric]).interval(*bounds, ", ")
     n_databases = len(set(databases(run)))
     return (
         f"For questions about other databases than these {n_databases} the interval of "
-        f"{label or run.label}'s {metric} is [{interval}]."
+        f"{label or run.command.label}'s {metric} is [{interval}]."
     )
 
 
 def _describe_failures(result: Result) -> Iterator[str]:
-    asked = counted(result.n_queries, "question")
-    if result.n_failed:
-        yield f"{result.label} failed on {result.n_failed} of {asked}, which score 0."
-    if result.answer_counts and result.answer_counts.unparsed:
-        unread = f"{result.answer_counts.unparsed:,} of {asked}"
-        yield f"{result.label} gave answers that cannot be read to {unread}, which score 0."
-    if differing := result.report.get("outcomes", {}).get("translation_differs"):
+    label, stored = result.command.label, result.stored
+    asked = counted(stored.n_queries, "question")
+    if stored.n_failed:
+        yield f"{label} failed on {stored.n_failed} of {asked}, which score 0."
+    if stored.answers and stored.answers.unparsed:
+        unread = f"{stored.answers.unparsed:,} of {asked}"
+        yield f"{label} gave answers that cannot be read to {unread}, which score 0."
+    if differing := stored.report.get("outcomes", {}).get("translation_differs"):
         yield (
-            f"{result.label}: {counted(differing, 'prediction')} gave other rows in DuckDB than in "
-            "SQLite (translation_differs), scored by SQLite's."
+            f"{label}: {counted(differing, 'prediction')} gave other rows in DuckDB than in SQLite "
+            "(translation_differs), scored by SQLite's."
         )
-    if left_out := result.report.get("not_runnable", {}).get("engines"):
+    if left_out := stored.report.get("not_runnable", {}).get("engines"):
         yield (
-            f"{result.label}: {counted(left_out, 'question')} left out, as the gold is not the "
-            "same in DuckDB as in SQLite."
+            f"{label}: {counted(left_out, 'question')} left out, as the gold is not the same in "
+            "DuckDB as in SQLite."
         )
 
 

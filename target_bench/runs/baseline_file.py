@@ -13,7 +13,7 @@ from target_bench.core.files import atomic_write, parse_json
 from target_bench.core.text_tables import counted
 from target_bench.runs.find import find
 from target_bench.runs.manifest import key_of
-from target_bench.runs.result import Result
+from target_bench.runs.result import Result, find_headline
 from target_bench.runs.score_files import PER_QUERY, STATISTICS
 
 FORMAT = 1
@@ -41,9 +41,9 @@ def write_baseline(run: Result, path: Path) -> None:
 
 
 def _to_document(run: Result) -> dict[str, Any]:
-    run.headline  # noqa: B018 (a run without scores is refused)
-    if run.problem is not None:
-        raise StoreError(f"{run.folder}: damaged: {run.problem}")
+    find_headline(run)
+    if run.run.problem is not None:
+        raise StoreError(f"{run.folder}: damaged: {run.run.problem}")
     files = {name: (run.folder / name).read_text(encoding="utf-8") for name in _TEXT}
     for name in _BINARY:
         if (run.folder / name).exists():
@@ -58,9 +58,9 @@ def _to_document(run: Result) -> dict[str, Any]:
 
 def _check_failures(run: Result, path: Path) -> None:
     """Refuse a baseline of failures: it would let the next ones pass."""
-    failed, n = run.n_failed, counted(run.n_queries, "query")
+    failed, n = run.stored.n_failed, counted(run.stored.n_queries, "query")
     mend = f"mend what failed (target-bench runs show {run.folder} says what) and run it again"
-    if failed and failed == run.n_queries:
+    if failed and failed == run.stored.n_queries:
         raise ConfigError(f"{run.folder} is no baseline: it failed on all of {n}; {mend}")
     try:
         scores = parse_json(parse_json(path.read_bytes())["files"]["scores.json"])

@@ -41,7 +41,7 @@ def plugins(run: "Result") -> dict[str, Plugin]:
     command = run.command
     names = {"retriever": command.retriever_name, "generator": command.generator_name}
     texts = {kind: getattr(command, kind) for kind in PLUGINS}
-    texts["task"] = texts["task"] or run.task
+    texts["task"] = texts["task"] or run.identity.task
     return {
         kind: _read_plugin(kind, texts[kind], names.get(kind))
         for kind in PLUGINS
@@ -65,7 +65,7 @@ def settings(run: "Result") -> dict[str, str]:
     called. A setting that was left at its default is not there.
     """
     command = run.command
-    values = {"corpus": run.corpus, "split": run.split}
+    values = {"corpus": run.identity.corpus, "split": run.identity.split}
     values["distractors"] = " + ".join(command.distractors) or "none"
     chosen = {"about": command.about, "limit": command.limit}
     cutoffs = run.rankings_run.identity.top_k
@@ -176,12 +176,12 @@ def _setting_text(name: str, value: str | None) -> str:
 
 
 def _ids_apart(runs: Sequence["Result"]) -> list[str]:
-    if len({run.id for run in runs}) < len(runs):  # the same run, made twice
+    if len({run.run.id for run in runs}) < len(runs):  # the same run, made twice
         return [str(run.folder) for run in runs]
     n = _SHORTEST
-    while len({run.id[:n] for run in runs}) < len({run.id for run in runs}):
+    while len({run.run.id[:n] for run in runs}) < len({run.run.id for run in runs}):
         n += 1
-    return [run.id[:n] for run in runs]
+    return [run.run.id[:n] for run in runs]
 
 
 # Whether runs can be compared
@@ -216,7 +216,7 @@ def _data_apart(run: "Result", other: "Result") -> str:
         for name in mine
         if mine[name] != theirs[name]
     ]
-    files = dict(run.manifest.files.items() ^ other.manifest.files.items())
+    files = dict(run.run.manifest.files.items() ^ other.run.manifest.files.items())
     return ", ".join(options) or (f"files differ, as {first_of([*files], 3)}" if files else "")
 
 
@@ -224,10 +224,10 @@ def data_options(run: "Result") -> dict[str, Any]:
     """Return option -> value of all that says what a run is of."""
     command = run.command
     return {
-        "task": run.task,
-        "corpus": run.corpus,
-        "split": run.split,
-        "queries": run.manifest.queries,
+        "task": run.identity.task,
+        "corpus": run.identity.corpus,
+        "split": run.identity.split,
+        "queries": run.run.manifest.queries,
         **{name: getattr(command, name) for name in ("distractors", "about", "limit")},
     }
 
@@ -249,8 +249,8 @@ def check_same_slices(
     properties = {*names, *(("db_id",) if any("[db]" in metric for metric in metrics) else ())}
     for name in sorted(properties):
         for other in runs[1:]:
-            theirs = other.values.properties.get(name)
-            if theirs is not None and theirs != runs[0].values.properties.get(name):
+            theirs = other.queries.properties.get(name)
+            if theirs is not None and theirs != runs[0].queries.properties.get(name):
                 raise DataError(
                     f"{runs[0].folder.name} and {other.folder.name} differ in the {name} of their "
                     "queries. A property of answers is shown of one run: runs show RUN --by "

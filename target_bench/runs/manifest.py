@@ -70,6 +70,11 @@ class Identity(Entries):
         return run_key(self.content)
 
     @property
+    def data(self) -> str:
+        """``mini test``: the corpus and its split."""
+        return f"{self.corpus} {self.split}"
+
+    @property
     def has_answers(self) -> bool:
         """Whether the run is one of answers, built on the rankings of another run."""
         return self.generator is not None

@@ -25,7 +25,7 @@ Shared = Mapping[str, Callable[[Result], Any]]
 """What runs must have in common with the newest one: name -> its value."""
 
 COMPARED: Shared = {
-    "task": lambda run: run.task,
+    "task": lambda run: run.identity.task,
     "tables": lambda run: run.identity.corpus_fingerprint,
     "queries": lambda run: run.identity.queries_fingerprint,
     "cutoffs": lambda run: run.identity.top_k,
@@ -48,7 +48,7 @@ def newest_runs(
     as they began. Among the runs must be these ``names``: else those beside an earlier run are
     tried. Also returned is a sentence on what was left out.
     """
-    finished = [run for run in map(Result, run_folders(root)) if run.is_scored]
+    finished = [run for run in map(Result, run_folders(root)) if run.run.is_scored]
     readable = sorted(filter(_is_readable, finished), key=_read_start)
     if not readable:
         raise StoreError(f"{root}: holds no finished run; target-bench run mini makes some")
@@ -60,7 +60,7 @@ def newest_runs(
             continue
         tried.add(values)
         systems, left_out = _find_beside(newest, readable, shared)
-        if {run.label for run in systems}.issuperset(names):
+        if {run.command.label for run in systems}.issuperset(names):
             if len(readable) < len(finished):
                 left_out["that cannot be read (runs list)"] = len(finished) - len(readable)
             first = min(systems, key=_baseline_key)
@@ -76,14 +76,18 @@ def newest_runs_of_corpora(root: Path) -> tuple[list[Path], str | None]:
     cutoffs, if the baseline is among them.
     """
     folders, left_out = newest_runs(root)
-    scored = [run for run in map(Result, run_folders(root)) if run.is_scored and _is_readable(run)]
+    scored = [
+        run for run in map(Result, run_folders(root)) if run.run.is_scored and _is_readable(run)
+    ]
     scored.sort(key=_read_start)
     chosen = {folder.resolve() for folder in folders}
     newest = [run for run in scored if run.folder.resolve() in chosen][-1]
     baseline = describe_method(Result(folders[0]))
-    last_of_corpus = {run.corpus: run for run in scored if _options(run) == _options(newest)}
+    last_of_corpus = {
+        run.identity.corpus: run for run in scored if _options(run) == _options(newest)
+    }
     for corpus, last in last_of_corpus.items():
-        if corpus != newest.corpus:
+        if corpus != newest.identity.corpus:
             beside, _ = _find_beside(last, scored, COMPARED)
             if any(describe_method(run) == baseline for run in beside):
                 folders += [run.folder for run in beside]
@@ -98,19 +102,19 @@ def _options(run: Result) -> tuple[Any, ...]:
     """Return what runs of one comparison share beside their corpus."""
     command = run.command
     is_whole = command.about is None
-    return run.task, is_whole, command.limit, command.distractors, run.identity.top_k
+    return run.identity.task, is_whole, command.limit, command.distractors, run.identity.top_k
 
 
 def _is_readable(run: Result) -> bool:
     try:
-        return bool(run.rankings_run.manifest and run.all_scores is not None)
+        return bool(run.rankings_run.run.manifest and run.scores is not None)
     except StoreError:
         return False
 
 
 def _read_start(run: Result) -> float:
     """Return when a run began; one that did not record it is the oldest."""
-    started = run.manifest.started
+    started = run.run.manifest.started
     return datetime.fromisoformat(started).timestamp() if started else 0.0
 
 
@@ -124,7 +128,11 @@ def _find_beside(
     for run in runs:  # from the oldest on
         other = next((name for name, read in shared.items() if read(run) != read(newest)), None)
         if other is None:
-            data = (run.task, run.identity.corpus_fingerprint, run.identity.queries_fingerprint)
+            data = (
+                run.identity.task,
+                run.identity.corpus_fingerprint,
+                run.identity.queries_fingerprint,
+            )
             system = (*describe_system(run), *data)
             if systems.pop(system, None):
                 left_out["older, of the same system"] += 1

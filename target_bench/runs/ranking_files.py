@@ -217,7 +217,7 @@ def export_trec(run: Result, dataset: Dataset, out: Path) -> tuple[Path, Path]:
     identity = run.identity
     if not (run.folder / RANKINGS.file).exists():
         raise StoreError(f"{run.folder}: holds no rankings; name the folder of a retrieval run")
-    rankings = run.rankings
+    rankings = run.run.rankings
     queries = [query for query in dataset.queries if query.id in rankings]
     data = (dataset.corpus.fingerprint, queries_fingerprint(queries))
     if data != (identity.corpus_fingerprint, identity.queries_fingerprint):
@@ -228,7 +228,7 @@ def export_trec(run: Result, dataset: Dataset, out: Path) -> tuple[Path, Path]:
         )
     failed = sum(ranking.error is not None for ranking in rankings.values())
     # Failed queries that were asked again have other scores, which a killed process did not write.
-    if not run.is_scored or run.counts.failed != failed:
+    if not run.run.is_scored or run.stored.counts.failed != failed:
         raise StoreError(f"{run.folder}: the run is not finished; run the same command again")
     words = to_words(dataset.corpus.ids)
     lines = "".join(run_lines((rankings[query.id] for query in queries), words))

@@ -40,6 +40,16 @@ class StoredScores:
     report: Mapping[str, Any]  # what else the task says of the answers; empty where it says nothing
     code: Mapping[str, str]  # metric without its cutoff -> hash of the code that computed it
 
+    @property
+    def n_queries(self) -> int:
+        """How many queries were run."""
+        return (self.answers or self.counts).asked
+
+    @property
+    def n_failed(self) -> int:
+        """How many of them failed."""
+        return (self.answers or self.counts).failed
+
 
 @dataclass(frozen=True, eq=False)
 class QueryValues:
@@ -52,6 +62,11 @@ class QueryValues:
     # metric name -> (n, m) what each query adds to the score; sums of rows give scores
     statistics: Mapping[str, Floats]
     summed: frozenset[str]  # the metrics that are more than a mean of their values
+
+    @property
+    def are_synthetic(self) -> bool:
+        """Whether any question is synthetic."""
+        return any(self.properties.get("synthetic", ()))
 
 
 def read_scores(folder: Path) -> StoredScores:

@@ -6,6 +6,7 @@ from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
 from target_bench.core.metric import Score, split
+from target_bench.core.schema import Generation, Retrieval
 from target_bench.core.task import NOT_JUDGED, SummaryBlock
 from target_bench.core.text_tables import Column, Mark, TextTable, best_rows, counted, first_of
 from target_bench.metrics import stats
@@ -17,6 +18,7 @@ from target_bench.metrics.scores import (
     spec_of,
     table_metrics,
 )
+from target_bench.runs.slicing import measure
 from target_bench.runs.times import left_out_note
 
 if TYPE_CHECKING:
@@ -35,15 +37,20 @@ def group_results(
     """Group results by task, corpus, split and distractors, and by one more value of each."""
     alike: dict[tuple[Any, ...], list[Result]] = {}
     for result in results:
-        data = (result.task, result.corpus, result.split, list_distractors(result))
-        key = (*data, result.retriever is not None, more(result))
+        data = (
+            result.identity.task,
+            result.identity.corpus,
+            result.identity.split,
+            list_distractors(result),
+        )
+        key = (*data, result.command.retriever is not None, more(result))
         alike.setdefault(key, []).append(result)
     return list(alike.values())
 
 
 def list_distractors(result: "Result") -> tuple[str, ...]:
     """Return the sets of tables that were mixed into the corpus, as they were asked for."""
-    mixed_in = result.rankings_run.manifest.distractors
+    mixed_in = result.rankings_run.run.manifest.distractors
     return tuple(mixed.spec for mixed in mixed_in) or result.command.distractors
 
 
@@ -63,7 +70,7 @@ def same_questions(results: Iterable["Result"]) -> list[list["Result"]]:
     """Return the results of each task, corpus, split, number of queries and set of cutoffs."""
 
     def size_and_cutoffs(result: "Result") -> tuple[Any, ...]:
-        return result.counts.asked, *(n for n in result.all_scores if n.startswith("recall@"))
+        return result.stored.counts.asked, *(n for n in result.scores if n.startswith("recall@"))
 
     return group_results(results, size_and_cutoffs)
 
@@ -75,11 +82,11 @@ def group_tables(results: Sequence["Result"], every: bool = False) -> list[TextT
     others = [name for name in metrics if name not in _OF_SETS]
     tables = [_table(results, others, write_title(results))] if others else []
     if of_sets:
-        choosing = [result for result in results if not set(of_sets).isdisjoint(result.all_scores)]
+        choosing = [result for result in results if not set(of_sets).isdisjoint(result.scores)]
         title = "sets of tables" if others else write_title(results)
         tables.append(_table(choosing, of_sets, title))
     families: dict[str, list[str]] = {}
-    scored = [(name, score) for result in results for name, score in result.all_scores.items()]
+    scored = [(name, score) for result in results for name, score in result.scores.items()]
     for name in dict.fromkeys(name for name, score in scored if score.n):
         family, k = split(name)
         families.setdefault(family if k else "", []).append(name)
@@ -93,8 +100,8 @@ def group_tables(results: Sequence["Result"], every: bool = False) -> list[TextT
 def write_title(results: Sequence["Result"]) -> str:
     """Return corpus, task and number of queries of results that share them."""
     first = results[0]
-    corpus = " + ".join([f"{first.corpus} {first.split}", *list_distractors(first)])
-    return f"{corpus}: {first.task}, {counted(first.counts.asked, 'query')}"
+    corpus = " + ".join([f"{first.identity.data}", *list_distractors(first)])
+    return f"{corpus}: {first.identity.task}, {counted(first.stored.counts.asked, 'query')}"
 
 
 def shown_metrics(results: Sequence["Result"]) -> list[str]:
@@ -105,9 +112,11 @@ def shown_metrics(results: Sequence["Result"]) -> list[str]:
     the metrics of sets, which are there where they were asked for. The user's own metrics and those
     that were asked for by name stand after them.
     """
-    retrieved = any(r.retriever is not None and not r.identity.is_no_context for r in results)
-    scores = [result.all_scores for result in results]
-    main = metrics_worth_a_column(scores, bool(results[0].generator), retrieved)
+    retrieved = any(
+        r.command.retriever is not None and not r.identity.is_no_context for r in results
+    )
+    scores = [result.scores for result in results]
+    main = metrics_worth_a_column(scores, bool(results[0].command.generator), retrieved)
     return list(dict.fromkeys([*main, *_list_asked(results)]))
 
 
@@ -118,7 +127,7 @@ def _list_asked(results: Sequence["Result"]) -> list[str]:
         for result in results
         for text in (result.command.options or {}).get("metrics", ())
     ]
-    return [name for name in asked if any(name in result.all_scores for result in results)]
+    return [name for name in asked if any(name in result.scores for result in results)]
 
 
 def metrics_worth_a_column(
@@ -154,18 +163,18 @@ def _table(
     results: Sequence["Result"], metrics: Sequence[str], title: str = "", timed: bool = True
 ) -> TextTable:
     first = results[0]
-    columns = [Column("retriever")] if first.retriever else []
-    columns += [Column("generator")] if first.generator else []
-    same = {result.generator for result in results}
-    if first.retriever and first.generator and len(same) == 1:  # named in the title
+    columns = [Column("retriever")] if first.command.retriever else []
+    columns += [Column("generator")] if first.command.generator else []
+    same = {result.command.generator for result in results}
+    if first.command.retriever and first.command.generator and len(same) == 1:  # named in the title
         columns.pop()
         title = title and f"{title}, answered by {first.command.names[-1]}"
-    stage = "generate" if first.generator else "retrieve"
+    stage = "generate" if first.command.generator else "retrieve"
     measured = timed and any(result.times.latency for result in results)
     rows = [
         [
             *result.command.names[: len(columns)],
-            *(score_cell(name, result.all_scores.get(name)) for name in metrics),
+            *(score_cell(name, result.scores.get(name)) for name in metrics),
             *([result.times.cell(stage)] if timed else []),
             *([_latency_cell(result.times.latency)] if measured else []),
         ]
@@ -173,13 +182,13 @@ def _table(
     ]
     marks: dict[tuple[int, int], Mark] = {}
     for place, name in enumerate(metrics, start=len(columns)):
-        scored = [result.all_scores.get(name) for result in results]
+        scored = [result.scores.get(name) for result in results]
         merits = [nan if s is None else spec_of(name, s).merit(s.value) for s in scored]
         marks |= {(row, place): "good" for row in best_rows(merits)}
     columns += map(metric_column, metrics)
     note = None
     if timed:
-        columns.append(Column("ms/query" if first.generator else "ms, batch", right=True))
+        columns.append(Column("ms/query" if first.command.generator else "ms, batch", right=True))
         note = left_out_note((result.times.left_out for result in results), (stage,))
     if measured:
         columns.append(Column("p50/p95 ms, single", right=True))
@@ -193,9 +202,14 @@ def _latency_cell(latency: Mapping[str, Any] | None) -> str:
 
 def slice_tables(results: Sequence["Result"]) -> list[TextTable]:
     """Return the scores by each property of the queries that was asked for."""
-    runs = [(result.label, result.parts()) for result in results if results[0].by]
+    runs = [(result.command.label, score_parts(result)) for result in results if results[0].by]
     asked = _list_asked(results)
     return [slice_table(name, runs, asked) for name in dict.fromkeys(results[0].by)]
+
+
+def score_parts(result: "Result") -> dict[str, ScoresOfParts]:
+    """Return property -> value -> metric -> score, of the properties that were asked for."""
+    return {name: result.scores_by(name) for name in result.by}
 
 
 def slice_table(
@@ -246,28 +260,38 @@ def score_cell(name: str, score: Score | None) -> str:
 
 # Documents
 
+REQUEST = ("corpus", "split", "task", "retriever", "generator")
+"""What says of a result what was run."""
+
+
+def describe_request(result: "Result") -> dict[str, str | None]:
+    """Return the values of ``REQUEST``."""
+    identity, command = result.identity, result.command
+    asked = (identity.corpus, identity.split, identity.task, command.retriever, command.generator)
+    return dict(zip(REQUEST, asked, strict=True))
+
 
 def to_document(result: "Result") -> dict[str, Any]:
     """Return a result as ``run --format json`` prints it."""
-    answers, command = result.answer_counts, result.command
+    answers, command = result.stored.answers, result.command
     document: dict[str, Any] = {
-        "corpus": result.corpus,
-        "split": result.split,
-        "task": result.task,
-        "retriever": result.retriever,
-        "generator": result.generator,
+        "corpus": result.identity.corpus,
+        "split": result.identity.split,
+        "task": result.identity.task,
+        "retriever": result.command.retriever,
+        "generator": result.command.generator,
         "names": list(command.names),
-        "n_queries": result.counts.asked,
-        "counts": result.counts.to_json(),
+        "n_queries": result.stored.counts.asked,
+        "counts": result.stored.counts.to_json(),
         "answers": answers.to_json() if answers else None,
     }
-    if result.report:
-        document["report"] = dict(result.report)
-    document["scores"] = {name: score.to_json() for name, score in result.all_scores.items()}
+    if result.stored.report:
+        document["report"] = dict(result.stored.report)
+    document["scores"] = {name: score.to_json() for name, score in result.scores.items()}
     if databases(result):
         document["by_database"] = _intervals_by_database(result)
     if result.by:
-        document["by"] = slices_to_json(result.parts())
+        document["by"] = slices_to_json(score_parts(result))
     return document | {
         "seconds": dict(result.times.seconds),
         "latency_ms": result.times.latency,
@@ -276,7 +300,7 @@ def to_document(result: "Result") -> dict[str, Any]:
         "data": {
             "corpus": result.identity.corpus_fingerprint,
             "queries": result.identity.queries_fingerprint,
-            "files": dict(result.manifest.files),
+            "files": dict(result.run.manifest.files),
             "distractors": list(list_distractors(result)),
         },
     }
@@ -284,7 +308,7 @@ def to_document(result: "Result") -> dict[str, Any]:
 
 def databases(result: "Result") -> Sequence[str]:
     """Return the database of each query, if all queries are about several; else nothing."""
-    names = result.values.properties.get("db_id", ())
+    names = result.queries.properties.get("db_id", ())
     return names if None not in names and len(set(names)) > 1 else ()
 
 
@@ -296,12 +320,12 @@ def interval_by_database(result: "Result", metric: str) -> tuple[float, float] |
     clusters = databases(result)
     if not clusters:
         return None
-    measured = result.measured(metric)
+    measured = measure(result, metric)
     return stats.interval_by_cluster(measured.metric, measured.statistics, clusters)
 
 
 def _intervals_by_database(result: "Result") -> dict[str, Any]:
-    bounds = {name: interval_by_database(result, name) for name in result.scores}
+    bounds = {name: interval_by_database(result, name) for name in result.stored.scores}
     intervals = {
         name: {"low": each[0], "high": each[1]}
         for name, each in bounds.items()
@@ -326,11 +350,11 @@ def slices_to_json(by: Mapping[str, ScoresOfParts]) -> dict[str, Any]:
 
 def describe_answers(result: "Result") -> Sequence[SummaryBlock]:
     """Return what the task sums the answers of a run up to, one block per line."""
-    if not result.report:
+    if not result.stored.report:
         return ()
     from target_bench.core.registry import make_task
 
-    return make_task(result.command.task or result.task).view.summary(result.report)
+    return make_task(result.command.task or result.identity.task).view.summary(result.stored.report)
 
 
 def describe_edited(result: "Result", metrics: Iterable[str]) -> str | None:
@@ -344,22 +368,33 @@ def describe_edited(result: "Result", metrics: Iterable[str]) -> str | None:
     )
 
 
+def find_failures(result: "Result") -> "list[Retrieval | Generation]":
+    """Return the rankings, then the answers, that failed."""
+    records: list[Retrieval | Generation] = []
+    if result.stored.counts.failed:
+        records += result.run.rankings.values()
+    if result.stored.answers is not None and result.stored.answers.failed:
+        records += (answered.generation for answered in result.run.answers.values())
+    return [record for record in records if record.error is not None]
+
+
 def describe_failures(result: "Result") -> Iterator[str]:
     """Yield a sentence on answers that were not judged, and one on queries that failed."""
     not_judged = [q for q, error in result.errors.items() if error.startswith(NOT_JUDGED)]
     if not_judged:
-        query_id = not_judged[0]
-        error = result.errors[query_id].removeprefix(NOT_JUDGED)
+        error = result.errors[not_judged[0]].removeprefix(NOT_JUDGED)
         yield (
-            f"the judge failed on {len(not_judged)} answers of {result.corpus} (scored without "
-            f"it; the same command asks again); the first is {query_id!r}: {error}"
+            f"the judge failed on {len(not_judged)} answers of {result.identity.corpus} (scored "
+            f"without it; the same command asks again); the first is {not_judged[0]!r}: {error}"
         )
-    shown = [record for record in result.failed if record.query_id not in not_judged]
+    shown = [record for record in find_failures(result) if record.query_id not in not_judged]
     if shown:
-        kind, name = "retriever", result.retriever
+        kind, name = "retriever", result.command.retriever
         if result.identity.has_answers:
-            kind, name = "generator", result.generator
+            kind, name = "generator", result.command.generator
+        n_failed, n_queries = result.stored.n_failed, result.stored.n_queries
         yield (
-            f"{kind} {name} failed on {result.n_failed} of {result.n_queries} queries of "
-            f"{result.corpus} (scored 0); the first is {shown[0].query_id!r}: {shown[0].error}"
+            f"{kind} {name} failed on {n_failed} of {n_queries} queries of "
+            f"{result.identity.corpus} (scored 0); the first is {shown[0].query_id!r}: "
+            f"{shown[0].error}"
         )

@@ -2,17 +2,18 @@
 
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
-from math import isclose
-from typing import Any, NamedTuple
+from math import isclose, isnan
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.errors import ConfigError
+from target_bench.core.errors import ConfigError, StoreError, did_you_mean
 from target_bench.core.metric import (
     Metric,
     MetricSpec,
@@ -24,8 +25,11 @@ from target_bench.core.metric import (
 from target_bench.core.schema import NO_DATABASE, Query
 from target_bench.core.text_tables import first_of
 from target_bench.metrics import stats
-from target_bench.metrics.scores import definition
+from target_bench.metrics.scores import definition, named, spec_of
 from target_bench.runs.score_files import SLICE_PREFIX, Floats
+
+if TYPE_CHECKING:
+    from target_bench.runs.result import Result
 
 Columns = Mapping[str, Sequence[Any]]
 """Property of the queries -> its value of every query, None for one without it."""
@@ -264,6 +268,54 @@ class Measured(NamedTuple):
             for half in halves
             if not np.isnan(self.values[half]).all()
         )
+
+
+def measure(result: "Result", metric: str) -> Measured:
+    """Return the contributions of the queries of a run to a metric.
+
+    Raises:
+        ConfigError: the run has no such metric, or it is more than a mean and its plug-in is not
+            installed.
+        StoreError: the stored statistics do not give the score.
+    """
+    scores, folder = result.stored.scores, result.folder
+    if metric not in scores or metric not in result.queries.values:
+        rankings = result.command.retrieval_run
+        elsewhere = f". Its rankings were scored in {rankings}" if rankings else ""
+        raise ConfigError(unknown_metric(folder, metric, scores) + elsewhere)
+    score, statistics = scores[metric], result.queries.statistics[metric]
+    spec, installed = spec_of(metric, score), named(metric)
+    # A ratio of nothing may be 0 by itself, and is no score of a run over no query.
+    summary = StoredMean(spec) if installed is None or isnan(score.value) else installed
+    again = f"score it again with target-bench score {folder}"
+    try:
+        value = compute_score(summary, statistics)
+    except (ValueError, TypeError, AttributeError, IndexError) as error:
+        raise StoreError(
+            f"{folder}: what is stored of {metric} gives no score ({error}); {again}"
+        ) from error
+    if not np.isclose(value, score.value, rtol=1e-9, atol=1e-9, equal_nan=True):
+        if installed is None and metric in result.queries.summed:
+            raise MissingPluginError(
+                f"{folder.name}: {metric} is a metric of a plug-in that is not installed here, or "
+                "of a file, and more than a mean of its values, so it cannot be computed for a "
+                "part of the queries or tested. Install the plug-in (of a file: docs/plugins.md, "
+                "Publish a plug-in), or name other metrics with --metric."
+            )
+        raise StoreError(
+            f"{folder}: {metric} is {score.value:.6f} in scores.json, but what is stored of a "
+            f"query gives {value:.6f}. The scores were edited, or are older than the statistics of "
+            f"such metrics: {again}"
+        )
+    values = np.where(statistics.any(axis=1), result.queries.values[metric], np.nan)
+    return Measured(metric, values, statistics, summary, spec)
+
+
+def unknown_metric(folder: Path, metric: str, metrics: Iterable[str]) -> str:
+    """Write the message on a metric that a run does not have."""
+    names = list(metrics)
+    hint, there = did_you_mean(metric, names), first_of(names, _SHOWN)
+    return f"{folder.name}: no metric {metric!r}.{hint} There are {there}"
 
 
 def mean_of(name: str, values: Floats, spec: MetricSpec) -> Measured:

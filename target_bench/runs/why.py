@@ -19,7 +19,7 @@ from target_bench.runs.find import run_folders
 from target_bench.runs.manifest import Manifest, flatten
 from target_bench.runs.record_log import write_file
 from target_bench.runs.result import Result, read_run
-from target_bench.runs.store import Run
+from target_bench.runs.run import Run
 
 SOURCE = "source"
 """The folder of the copies in a run folder."""
@@ -63,7 +63,7 @@ def read_sources(files: Sequence[Path]) -> dict[str, bytes]:
 def read_copies(run: Result) -> dict[str, bytes]:
     """Return name -> content, without credentials, of the copies in a run folder."""
     copies = {}
-    for name in run.manifest.code:
+    for name in run.run.manifest.code:
         with suppress(OSError):  # there is no copy with --no-source
             copies[name] = (run.folder / SOURCE / name).read_bytes()
     return copies
@@ -251,11 +251,11 @@ def _value_text(value: Any) -> str:
 
 def explain_new(run: Run, sources: Sources) -> str:
     """Say why the newest run of the same plug-ins and data is not used again; "" without one."""
-    earlier = [other for other in _find_alike(run) if other.manifest.started]
+    earlier = [other for other in _find_alike(run) if other.run.manifest.started]
     if not earlier:
         return ""
     newest = max(earlier, key=lambda other: _read_time(other).timestamp())
-    changes = find_changes(newest.manifest, run.manifest, read_copies(newest), sources)
+    changes = find_changes(newest.run.manifest, run.manifest, read_copies(newest), sources)
     if not changes:
         return ""
     started = _read_time(newest)
@@ -268,7 +268,7 @@ def explain_new(run: Run, sources: Sources) -> str:
 
 
 def _read_time(run: Result) -> datetime:
-    return datetime.fromisoformat(str(run.manifest.started))
+    return datetime.fromisoformat(str(run.run.manifest.started))
 
 
 def _find_alike(run: Run) -> Iterator[Result]:

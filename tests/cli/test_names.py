@@ -3,7 +3,8 @@
 import json
 from pathlib import Path
 
-from target_bench.runs.result import list_runs, read_run
+from target_bench.runs.result import read_run
+from target_bench.runs.run import list_runs
 from tests.cli.inside import Inside
 
 NAMED = ("--retriever", "ours=bm25:k1=0.9", "--retriever", "plain=bm25")
@@ -15,15 +16,15 @@ def test_a_name_is_shown_and_is_no_part_of_the_identity(inside: Inside) -> None:
     assert "\n ours " in out
     assert "\n plain " in out
     assert "bm25:k1=0.9" not in out.partition("runs/")[0]
-    folders = {run.label: run.folder for run in list_runs(Path("runs"))}
+    folders = {run.command.label: run.folder for run in list_runs(Path("runs"))}
     assert set(folders) == {"ours", "plain"}
     again = json.loads(inside.good(*command, "--retriever", "theirs=bm25:k1=0.9", "--json"))
     (result,) = again["results"]
     assert (Path(result["folder"]), result["retriever"]) == (folders["ours"], "bm25:k1=0.9")
     assert result["names"] == ["theirs"]
-    assert read_run(folders["ours"]).label == "theirs"
+    assert read_run(folders["ours"]).command.label == "theirs"
     inside.good(*command, "--retriever", "bm25:k1=0.9", "--json")
-    assert read_run(folders["ours"]).label == "theirs", "a command without a name keeps it"
+    assert read_run(folders["ours"]).command.label == "theirs", "a command without a name keeps it"
     assert "theirs" in inside.good("compare", *folders.values(), "--metric", "mrr")
     assert "theirs" in inside.good("runs", "list")
 
@@ -41,4 +42,4 @@ def test_names_in_files_and_sweeps(inside: Inside) -> None:
     )
     cells = json.loads(inside("sweep", "s.yaml", "--json").out)["cells"]
     assert [cell.get("retriever_name") for cell in cells] == ["ours", "ours", None]
-    assert read_run(cells[1]["folder"]).label == "ours"
+    assert read_run(cells[1]["folder"]).command.label == "ours"

@@ -98,7 +98,7 @@ def test_it_is_wrapped_without_being_asked(tmp_path: Path) -> None:
     theirs: Any = Overlap()
     (bare,), (wrapped,) = (target.run(r, top_k=3) for r in (theirs, Compat(theirs)))
     assert bare.folder == wrapped.folder  # the same retriever
-    assert bare.counts.failed == 0
+    assert bare.stored.counts.failed == 0
     assert bare.scores["recall@3"].value > 0.3
     search = TableSearch(corpus(), theirs)
     assert search.search("which river has length 813", 1)[0].table.id.table_id == "rivers"
@@ -291,9 +291,9 @@ def test_what_is_no_answer(answer: Any) -> None:
 def test_a_run_says_which_answers_failed(tmp_path: Path) -> None:
     results = _run(tmp_path, Plain())
     (result,) = results
-    assert result.answer_counts is not None
-    failed = result.answer_counts.failed
-    assert 0 < failed < result.answer_counts.answered + failed == 10
+    assert result.stored.answers is not None
+    failed = result.stored.answers.failed
+    assert 0 < failed < result.stored.answers.answered + failed == 10
     message = f"generator Plain failed on {failed} of 10 queries of mini (scored 0)"
     for shown in (str(results), repr(results), str(result), results._repr_html_()):
         assert message in shown.replace("\n", " ")
@@ -308,8 +308,8 @@ def test_a_generator_that_imports_their_package(
     monkeypatch.syspath_prepend(str(Path(__file__).with_name("original")))
     (tmp_path / "theirs.py").write_text(TITLES)
     (result,) = _run(tmp_path, f"{tmp_path / 'theirs.py'}:Titles")
-    assert result.answer_counts is not None
-    assert (result.answer_counts.answered, result.answer_counts.failed) == (10, 0)
+    assert result.stored.answers is not None
+    assert (result.stored.answers.answered, result.stored.answers.failed) == (10, 0)
 
 
 def test_the_class_of_the_original_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -111,7 +111,7 @@ def test_a_divided_file_from_the_command_line(tmp_path: Path) -> None:
     history = f"history:log={log},split=time:.7"
     results = evaluate(["bm25", history], f"{tmp_path}:split=time:.7", top_k=[1, 3])
     assert [float(result.scores["recall@1"]) for result in results] == [0, 1]
-    assert len(results[0].rankings) == 2
+    assert len(results[0].run.rankings) == 2
     log.write_text(SHOP.replace("orders", "lots"))  # an edited log is another run
     edited = evaluate(history, f"{tmp_path}:split=time:.7", top_k=[1, 3])[0]
     assert edited.folder.name != results[1].folder.name

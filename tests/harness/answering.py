@@ -87,11 +87,11 @@ def lines(out: Path) -> list[dict[str, Any]]:
 
 def counts(result: Result) -> tuple[int, int, int]:
     """How many answers were asked for, were given, and failed."""
-    assert result.answer_counts is not None
+    assert result.stored.answers is not None
     return (
-        result.answer_counts.asked,
-        result.answer_counts.answered,
-        result.answer_counts.failed,
+        result.stored.answers.asked,
+        result.stored.answers.answered,
+        result.stored.answers.failed,
     )
 
 

@@ -50,7 +50,7 @@ def test_own_generator(tmp_path: Path) -> None:
         assert request.task == "question_answering"
         assert query.text in request.messages[1].content
     assert counts(result) == (144, 144, 0)
-    names = (result.task, result.generator, result.retriever)
+    names = (result.identity.task, result.command.generator, result.command.retriever)
     assert names == ("question_answering", "Own", "oracle")
     assert (result.reused, dict(result.errors)) == (False, {})
     written = lines(tmp_path)
@@ -165,7 +165,7 @@ def test_failed_retrieval_is_a_failed_answer(tmp_path: Path, n: int) -> None:
     assert len(own.asked) == 144 - n
     message = "retrieval: raised RuntimeError: the index is gone"
     assert messages_of(result) == {query.id: message for query in bad}
-    assert (counts(result)[2], result.counts.failed) == (n, n)
+    assert (counts(result)[2], result.stored.counts.failed) == (n, n)
     again = Own()
     assert answered(tmp_path, again, Shaky()).errors == result.errors
     assert again.asked == []
@@ -216,8 +216,8 @@ def test_paid_requests_are_agreed_to_first(tmp_path: Path) -> None:
 
     result = answered(tmp_path, priced, confirm=confirm)
     assert priced.asked == 144
-    assert result.answer_counts is not None
-    assert (result.answer_counts.cost, result.answer_counts.input_tokens) == (36.0, 14400)
+    assert result.stored.answers is not None
+    assert (result.stored.answers.cost, result.stored.answers.input_tokens) == (36.0, 14400)
     answered(tmp_path, priced, confirm=confirm)
     assert len(estimates) == 2, "nothing is left to be sent"
 

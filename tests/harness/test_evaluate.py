@@ -23,7 +23,7 @@ from tests.builders import Counting, Recorder
 
 def test_a_name_an_object_and_a_list_of_them(tmp_path: Path) -> None:
     results = evaluate(["bm25", Counting()], "mini", top_k=[1, 10], out=tmp_path, limit=20)
-    assert [result.label for result in results] == ["bm25", "Counting"]
+    assert [result.command.label for result in results] == ["bm25", "Counting"]
     assert 0 <= results["Counting"]["recall@10"].value < results["bm25"]["recall@10"].value <= 1
     assert {run.folder for run in read_runs(tmp_path)} == {result.folder for result in results}
 
@@ -77,7 +77,7 @@ def test_a_retriever_of_sets_is_scored_by_them(tmp_path: Path) -> None:
 def test_bounds_are_retrievers_that_read_gold(tmp_path: Path) -> None:
     retrievers: list[Any] = [LastGold(), "oracle", "no-context"]
     results = evaluate(retrievers, "mini", out=tmp_path, limit=9, latency=3)
-    recall = {result.label: result["recall@10"].value for result in results}
+    recall = {result.command.label: result["recall@10"].value for result in results}
     assert recall["no-context"] == 0
     assert 0 < recall["LastGold"] <= recall["oracle"] == 1
     with pytest.raises(PluginError, match="is no part of another retriever"):
@@ -88,7 +88,7 @@ def test_a_bound_is_one_under_any_name(tmp_path: Path) -> None:
     at = "target_bench.retrievers.bounds"
     bounds: list[Any] = [LastGold(), Oracle(), f"{at}:Oracle", "best=oracle", "best2=no-context"]
     results = evaluate([*bounds, "random", "bm25"], "mini", out=tmp_path, limit=60)
-    systems = [result.label for result in results if not result.identity.is_bound]
+    systems = [result.command.label for result in results if not result.identity.is_bound]
     assert systems == ["random", "bm25"]
     assert len(results) > len(systems) + 2
     sentences = " ".join(describe_run(list(results)))

@@ -39,8 +39,8 @@ def test_a_finished_run_executes_nothing_again(
     refuse(monkeypatch)
     again = judged(tmp_path, generator)
     assert again.reused
-    assert (again.scores, again.answer_counts) == (first.scores, first.answer_counts)
-    assert again.report == first.report
+    assert (again.scores, again.stored.answers) == (first.scores, first.stored.answers)
+    assert again.stored.report == first.stored.report
     stored = ResumedRun(read_run(first.folder), observer=Recorder())
     assert only(stored.score("text-to-sql:workers=1")).reused
     assert parts(first.folder) == before
@@ -60,7 +60,7 @@ def test_a_run_that_was_killed_goes_on(tmp_path: Path) -> None:
         assert observer.steps == N - kept
         assert ("extractive: judge" in observer.stages) is (kept < N)
         assert again.reused is (kept == N)
-        assert (again.manifest.seconds["judge"] > 100) is (kept < N), "times add up"
+        assert (again.run.manifest.seconds["judge"] > 100) is (kept < N), "times add up"
         assert observer.warnings == []
         if kept < N or not torn:
             assert parts(whole.folder) == before
@@ -164,12 +164,12 @@ def test_what_is_said_of_databases_survives(tmp_path: Path, engine: str) -> None
     (tmp_path / "queries.jsonl").write_text(json_lines(queries), encoding="utf-8")
     whole = _own(tmp_path / "runs", engine, corpus)
     before = parts(whole.folder)
-    assert whole.report is not None
-    assert whole.report["engine"] == engine
+    assert whole.stored.report is not None
+    assert whole.stored.report["engine"] == engine
     if engine == "duckdb":
-        assert whole.report["notes"]
-        assert whole.report["not_runnable"] == {"engines": 1}
+        assert whole.stored.report["notes"]
+        assert whole.stored.report["not_runnable"] == {"engines": 1}
     for kept in (0, 2):
         _cut(whole.folder, kept)
-        assert _own(tmp_path / "runs", engine, corpus).report == whole.report
+        assert _own(tmp_path / "runs", engine, corpus).stored.report == whole.stored.report
         assert parts(whole.folder) == before

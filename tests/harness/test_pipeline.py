@@ -52,10 +52,10 @@ def test_what_changes_no_answer_is_the_same_run(tmp_path: Path) -> None:
     again = _run(tmp_path, **BASE | {"generator": "extractive:tables=3"})
     assert again.reused
     assert again.folder == first.folder
-    few = replace(MINI, queries=tuple(q for q in MINI.queries if q.id in set(first.query_ids)))
+    few = replace(MINI, queries=tuple(q for q in MINI.queries if q.id in set(first.queries.ids)))
     turned = _run(tmp_path, replace(few, queries=few.queries[::-1]), **BASE)
     assert turned.reused
-    assert turned.query_ids == first.query_ids
+    assert turned.queries.ids == first.queries.ids
     same_scores(turned, first)
     other = _run(tmp_path, _with(MINI, lambda query: replace(query, answer="?")), **BASE)
     assert other.folder != first.folder, "other references are another run"
@@ -71,8 +71,8 @@ def test_failures_count_as_wrong(tmp_path: Path) -> None:
     for name in ("exact_match", "token_f1"):
         assert result.scores[name].value == pytest.approx(108 / 144)
         assert result.scores[name].n == 144
-        assert result.per_query[name][-36:].tolist() == [0] * 36
-        assert result.per_query[name][:-36].tolist() == [1] * 108
+        assert result.queries.values[name][-36:].tolist() == [0] * 36
+        assert result.queries.values[name][:-36].tolist() == [1] * 108
     assert result.scores["sacrebleu"].value < right.scores["sacrebleu"].value
 
 
@@ -82,9 +82,9 @@ def test_recorded_answers_score_the_same(tmp_path: Path) -> None:
         run = _run(tmp_path, task=task, top_k=3)
         target = TARGET((task, "mini"), out=tmp_path, observer=Recorder())
         given = only(target.score(predictions=run.folder / "generations.jsonl", top_k=3))
-        assert given.answer_counts is not None
-        assert given.answer_counts.failed == 0
-        assert given.generator == "generations.jsonl"
+        assert given.stored.answers is not None
+        assert given.stored.answers.failed == 0
+        assert given.command.generator == "generations.jsonl"
         for name in names:
             assert given.scores[name] == run.scores[name]
 

@@ -15,7 +15,7 @@ from target_bench.data.load import load
 from target_bench.data.selection import select_task
 from target_bench.harness.run_notes import add_notes
 from target_bench.runs.result import Result, read_run
-from target_bench.runs.store import Run
+from target_bench.runs.run import open_run
 from tests.builders import Recorder, first_manifest, messages_of
 from tests.target import TARGET
 
@@ -96,7 +96,7 @@ def test_ten_failures_before_any_success_end_a_run(
     FAULTY.update(query.text for query in QUERIES[first:])
     retriever = kind()
     if first:
-        assert _run(tmp_path, retriever, top_k=10).counts.failed == len(QUERIES) - 1
+        assert _run(tmp_path, retriever, top_k=10).stored.counts.failed == len(QUERIES) - 1
     else:
         with pytest.raises(PluginError) as caught:
             _run(tmp_path, retriever, top_k=10)
@@ -108,7 +108,7 @@ def test_ten_failures_before_any_success_end_a_run(
     mended = kind()
     result = _run(tmp_path, mended, top_k=10)
     assert mended.asked == [q.text for q in QUERIES[first:]]
-    assert (result.counts.failed, result.counts.answered) == (0, len(QUERIES))
+    assert (result.stored.counts.failed, result.stored.counts.answered) == (0, len(QUERIES))
     assert result.scores == _run(tmp_path / "whole", kind(), top_k=10).scores
 
 
@@ -190,7 +190,7 @@ def test_a_ranking_that_depends_on_k_is_asked_at_each_cutoff(
         for k in (1, 5):
             alone = _run(tmp_path / str(k), kind(), top_k=k)
             assert result.scores[f"recall@{k}"] == alone.scores[f"recall@{k}"]
-        assert read_run(result.folder).rankings == result.rankings
+        assert read_run(result.folder).run.rankings == result.run.rankings
         again = kind()
         assert _run(tmp_path, again, top_k=[1, 5, 10]).scores == result.scores
 
@@ -200,7 +200,7 @@ def test_an_interrupted_run_asks_each_query_at_each_cutoff(tmp_path: Path, at: i
     whole = _run(tmp_path / "whole", RarelyFirstK(), top_k=[1, 5, 10])
     with pytest.raises(KeyboardInterrupt):
         _run(tmp_path, RarelyFirstK(at), top_k=[1, 5, 10])
-    assert _run(tmp_path, RarelyFirstK(), top_k=[1, 5, 10]).rankings == whole.rankings
+    assert _run(tmp_path, RarelyFirstK(), top_k=[1, 5, 10]).run.rankings == whole.run.rankings
 
 
 @pytest.mark.parametrize("n_added", [1, 60])
@@ -213,19 +213,19 @@ def test_a_log_torn_while_cutoffs_are_added_is_gone_on_with(tmp_path: Path, n_ad
     end = [i for i, line in enumerate(lines) if b'"at"' in line][n_added]
     assert b'"at"' not in lines[0]  # the first queries were ranked before one depended on k
     log.write_bytes(b"".join(lines[:end]) + lines[end][:-9])
-    assert _run(tmp_path, RarelyFirstK(), top_k=[1, 5, 10]).rankings == whole.rankings
+    assert _run(tmp_path, RarelyFirstK(), top_k=[1, 5, 10]).run.rankings == whole.run.rankings
 
 
 def test_a_bound_has_no_times_of_its_own(tmp_path: Path) -> None:
-    assert _run(tmp_path, "oracle").manifest.seconds.keys() == {"load", "score"}
-    assert {"embed_corpus", "retrieve"} <= _run(tmp_path, "bm25").manifest.seconds.keys()
+    assert _run(tmp_path, "oracle").run.manifest.seconds.keys() == {"load", "score"}
+    assert {"embed_corpus", "retrieve"} <= _run(tmp_path, "bm25").run.manifest.seconds.keys()
 
 
 def test_other_cutoffs_are_no_part_of_the_time_of_a_query(tmp_path: Path) -> None:
     retriever = RarelyFirstK()
     result = _run(tmp_path, retriever, top_k=[1, 5, 10])
     others = retriever.seconds[1] + retriever.seconds[5]
-    assert result.manifest.seconds["retrieve"] < retriever.seconds[10] + others / 2
+    assert result.run.manifest.seconds["retrieve"] < retriever.seconds[10] + others / 2
 
 
 @pytest.mark.parametrize("kind", [Fragile, Batched])
@@ -233,18 +233,18 @@ def test_record_goes_on(tmp_path: Path, kind: type[Fragile]) -> None:
     bad = [QUERIES[0], QUERIES[NUMBER], QUERIES[-1]]
     FAULTY.update(query.text for query in bad)
     result = _run(tmp_path, kind(), top_k=139)
-    assert (result.counts.failed, result.counts.answered) == (3, len(QUERIES) - 3)
-    assert result.counts.asked == len(QUERIES) == result.scores["recall@139"].n
+    assert (result.stored.counts.failed, result.stored.counts.answered) == (3, len(QUERIES) - 3)
+    assert result.stored.counts.asked == len(QUERIES) == result.scores["recall@139"].n
     assert messages_of(result) == {q.id: "raised RuntimeError: the index is gone" for q in bad}
     assert result.scores["recall@139"].value == pytest.approx(1 - 3 / len(QUERIES))
-    values = dict(zip(result.query_ids, result.per_query["recall@139"], strict=True))
+    values = dict(zip(result.queries.ids, result.queries.values["recall@139"], strict=True))
     assert [values[query.id] for query in bad] == [0, 0, 0]
 
     FAULTY.clear()
     mended = kind()
     whole = _run(tmp_path, mended, top_k=139)
     assert mended.asked == [query.text for query in bad]
-    assert (whole.counts.failed, dict(whole.errors)) == (0, {})
+    assert (whole.stored.counts.failed, dict(whole.errors)) == (0, {})
     assert whole.scores["recall@139"].value == 1
 
 
@@ -268,7 +268,7 @@ def test_scores_decide_the_order(tmp_path: Path) -> None:
     observer = Recorder()
     distances = Answering(lambda ids, _k: [(ids[0], 0.1), (ids[1], 0.9)])
     result = _run(tmp_path, distances, observer, top_k=2)
-    assert result.counts.resorted == 1
+    assert result.stored.counts.resorted == 1
     assert any("Answering gave 1 of 280 rankings in another order" in w for w in observer.warnings)
     lines = (result.folder / "retrieval.jsonl").read_text(encoding="utf-8").splitlines()
     record = json.loads(lines[NUMBER])
@@ -301,7 +301,7 @@ def test_ties_are_counted_and_reported_where_many(
     """Also when the run is there already."""
     for _ in range(2):
         observer = Recorder()
-        counts = _run(tmp_path, Scoring(scores), observer, top_k=top_k).counts
+        counts = _run(tmp_path, Scoring(scores), observer, top_k=top_k).stored.counts
         assert (counts.tied, counts.cut) == (tied, cut)
         warning = "in 280 of 280 scored rankings a cutoff divides tables of equal score"
         assert any(warning in text for text in observer.warnings) == (cut > 0)
@@ -354,7 +354,7 @@ def test_an_interrupted_run_keeps_its_rankings_and_notes(
     monkeypatch.setattr(Interrupted, "most", None)
     for _ in range(2):  # goes on, and is shown again
         result = _run(tmp_path, Interrupted(), observer)
-    first, second = read_run(result.folder).manifest.notes
+    first, second = read_run(result.folder).run.manifest.notes
     assert first == f"{QUERIES[0].text!r} was the first query"
     assert (
         second == f"from query {len(kept) + 1} on: {QUERIES[len(kept)].text!r} was the first query"
@@ -366,7 +366,7 @@ def test_an_interrupted_run_keeps_its_rankings_and_notes(
 
 def test_a_note_is_told_and_recorded_once(tmp_path: Path) -> None:
     """However often a run is gone on with."""
-    store, observer = Run(tmp_path, ["x"], first_manifest()), Recorder()
+    store, observer = open_run(tmp_path, ["x"], first_manifest()), Recorder()
     store.begin()
     add_notes(store, "bm25", ["slow", "slow"], observer)
     add_notes(store, "bm25", ["slow", "new"], observer)

@@ -51,9 +51,13 @@ def test_single_result(single: Results) -> None:
     assert single["bm25"] is result
     assert single["bm25"]["recall@10"] == single.scores["recall@10"] == result.scores["recall@10"]
     assert to_document(read_run(result.folder)) == to_document(result), "the same from disk"
-    assert [run.label for run in read_runs(result.folder.parent)] == ["bm25"]
-    assert (result.corpus, result.split, result.task) == ("mini", "test", "retrieval")
-    assert (result.retriever, result.generator) == ("bm25", None)
+    assert [run.command.label for run in read_runs(result.folder.parent)] == ["bm25"]
+    assert (result.identity.corpus, result.identity.split, result.identity.task) == (
+        "mini",
+        "test",
+        "retrieval",
+    )
+    assert (result.command.retriever, result.command.generator) == ("bm25", None)
     assert result.errors == {}
 
 
@@ -78,14 +82,14 @@ def test_a_line_each(single: Results) -> None:
 def test_to_arrow(single: Results, pair: Results, tmp_path: Path) -> None:
     table = single.to_arrow()
     assert table.column_names == [*COLUMNS, *single.scores]
-    values = dict(zip(single[0].query_ids, single[0].per_query["recall@5"], strict=True))
+    values = dict(zip(single[0].queries.ids, single[0].queries.values["recall@5"], strict=True))
     ids = table.column("query_id").to_pylist()
-    assert ids == [query.id for query in single[0].queries], "in the order of the corpus"
+    assert ids == [query.id for query in single[0]._texts], "in the order of the corpus"
     assert table.column("recall@5").to_pylist() == [values[query_id] for query_id in ids]
     assert pair.to_arrow().column("corpus").to_pylist() == ["ottqa"] * 2 + ["mini"] * 280
     first = table.slice(0, 1).to_pylist()[0]
-    assert first["query"] == single[0].queries[0].text
-    assert first["gold"] == [str(table) for table in single[0].queries[0].gold]
+    assert first["query"] == single[0]._texts[0].text
+    assert first["gold"] == [str(table) for table in single[0]._texts[0].gold]
     assert len(first["ranking"]) == 10
     assert first["recall@10"] == float(first["gold"][0] in first["ranking"])
     assert first["answer"] is None

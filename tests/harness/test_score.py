@@ -31,11 +31,11 @@ def _run(out: Path, task: str, **more: Any) -> Result:
 
 def _same(scored: Scored[Any], result: Result) -> None:
     """The scores, values and counts of a run, as far as they were computed."""
-    assert sorted(scored.query_ids) == result.query_ids
+    assert sorted(scored.query_ids) == result.queries.ids
     order = np.argsort(scored.query_ids)
     for name, score in scored.scores.items():
         assert result.scores[name] == score
-        np.testing.assert_array_equal(scored.per_query[name][order], result.per_query[name])
+        np.testing.assert_array_equal(scored.per_query[name][order], result.queries.values[name])
 
 
 def test_rankings_of_a_run(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_rankings_of_a_run(tmp_path: Path) -> None:
     stored = RANKINGS.read(result.folder)
     scored = score_rankings(MINI, stored, [10, 1, 5])
     _same(scored, result)
-    assert (scored.scores.keys(), scored.counts) == (result.scores.keys(), result.counts)
+    assert (scored.scores.keys(), scored.counts) == (result.scores.keys(), result.stored.counts)
     bare = {query_id: retrieval.tables for query_id, retrieval in stored.items()}
     _same(score_rankings(MINI, bare, [1, 5, 10]), result)
     assert len(list(tmp_path.iterdir())) == 1
@@ -97,8 +97,8 @@ def test_answers_of_a_run(tmp_path: Path, task: str) -> None:
     stored = ANSWERS.read(result.folder)
     scored = score_answers(MINI, stored, task)
     _same(scored, result)
-    assert scored.counts == result.answer_counts
-    assert (scored.report or {}) == result.report
+    assert scored.counts == result.stored.answers
+    assert (scored.report or {}) == result.stored.report
     texts = {query_id: answer.generation.text for query_id, answer in stored.items()}
     _same(score_answers(MINI, texts, task), result)
 

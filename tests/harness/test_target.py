@@ -70,8 +70,10 @@ def test_bounds(tmp_path: Path) -> None:
     assert 0.5 < oracle.scores["recall@1"].value < 1
     assert all(score.value == score.low == 0 for score in nothing.scores.values())
     assert all(0 < score.high < 0.05 for score in nothing.scores.values())
-    assert nothing.counts.empty == nothing.counts.asked == nothing.counts.answered
-    assert nothing.counts.failed == 0
+    assert (
+        nothing.stored.counts.empty == nothing.stored.counts.asked == nothing.stored.counts.answered
+    )
+    assert nothing.stored.counts.failed == 0
 
 
 def test_one_retrieval_serves_every_k(tmp_path: Path) -> None:
@@ -84,11 +86,11 @@ def test_one_retrieval_serves_every_k(tmp_path: Path) -> None:
     probes = [call for call in retriever.calls if call[1] != 20]
     assert Counter(k for _, k in probes) == {1: 59, 5: 59}
     assert len(set(probes)) == len(probes)
-    assert several.counts.asked == several.counts.answered == len(queries)
+    assert several.stored.counts.asked == several.stored.counts.answered == len(queries)
     single = only(_target(tmp_path / "5").run(Counting(), top_k=5))
     for name in ("recall@5", "ndcg@5", "recall_micro@5"):
         assert single.scores[name].value == several.scores[name].value
-        assert single.per_query[name].tolist() == several.per_query[name].tolist()
+        assert single.queries.values[name].tolist() == several.queries.values[name].tolist()
 
 
 def test_empty_and_odd_data_is_counted(tmp_path: Path) -> None:
@@ -101,8 +103,8 @@ def test_empty_and_odd_data_is_counted(tmp_path: Path) -> None:
     )
     for name in ("bm25", "tfidf", "no-context"):
         result = only(target.run(name, top_k=1))
-        assert (result.counts.asked, result.counts.empty_queries) == (2, 1), name
-        assert result.counts.failed == 0
+        assert (result.stored.counts.asked, result.stored.counts.empty_queries) == (2, 1), name
+        assert result.stored.counts.failed == 0
     assert [warning for warning in recorder.warnings if "queries are empty" in warning] == [
         "ottqa validation: 1 of 2 queries are empty"
     ]
@@ -212,7 +214,7 @@ def test_run_folder(tmp_path: Path) -> None:
     assert manifest["files"] == dict(load("mini").files)
     scores = json.loads((folder / "scores.json").read_text(encoding="utf-8"))
     assert scores["scores"] == {name: score.to_json() for name, score in result.scores.items()}
-    assert scores["counts"] == result.counts.to_json()
+    assert scores["counts"] == result.stored.counts.to_json()
 
 
 def test_python_looks_for_cycles_less_often_while_a_run_is_made(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_equal_scores_find_what_chance_finds(tmp_path: Path) -> None:
             retriever, dataset, top_k=[10, 50], out=tmp_path / out, observer=observer
         )
         assert result.scores["recall@10"].value <= 0.06, "10 of 400 tables for 100 questions"
-        assert result.counts.cut == 100
+        assert result.stored.counts.cut == 100
         assert any("a cutoff divides tables of equal score" in text for text in observer.warnings)
 
 
@@ -84,7 +84,7 @@ def test_a_run_file_is_ranked_by_the_same_rule(tmp_path: Path, names: list[str],
         observer=observer,
     )
     expected = MemoryCorpus(table(name) for name in NAMES[:6]).shuffled.ids
-    assert result.rankings["q"].tables == tuple(expected)
+    assert result.run.rankings["q"].tables == tuple(expected)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_ties_that_a_cutoff_divides_are_counted_and_said_in_comparisons(
             load_once=make_loader(None, Recorder()),
             observer=Recorder(),
         )
-    assert [result.counts.cut for result in results] == [cut, cut]
+    assert [result.stored.counts.cut for result in results] == [cut, cut]
     notes = compare(results, ["mrr"]).notes
     said = "score in rankings (1 of 1 of a.run, 1 of 1 of b.run)"
     assert any(said in note for note in notes) == bool(cut)

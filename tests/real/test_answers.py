@@ -31,8 +31,8 @@ def _target(task: str, corpus: str, out: Path) -> TARGET:
 def _run(task: str, corpus: str, retriever: str, generator: str, out: Path) -> Result:
     target = _target(task, corpus, out)
     result = only(target.run(retriever, generator=generator, top_k=3, limit=1000))
-    assert result.answer_counts is not None
-    assert result.answer_counts.failed == 0
+    assert result.stored.answers is not None
+    assert result.stored.answers.failed == 0
     return result
 
 
@@ -42,8 +42,8 @@ def test_published_predictions_of_fetaqa(out: Path, model: str, bleu: float) -> 
     target = _target("qa", "fetaqa", out)
     predictions = FETAQA / f"{model}-test-predictions.txt.gz"
     result = only(target.score(predictions=predictions, order=ORDER, split="test"))
-    assert result.answer_counts is not None
-    assert (result.answer_counts.asked, result.answer_counts.answered) == (2003, 2003)
+    assert result.stored.answers is not None
+    assert (result.stored.answers.asked, result.stored.answers.answered) == (2003, 2003)
     assert round(result.scores["sacrebleu"].value, 2) == bleu
     assert "nrefs:1" in result.scores["sacrebleu"].signature
 
@@ -52,8 +52,8 @@ def test_reference_of_ottqa(out: Path) -> None:
     """The official reference file, scored against the questions' own answers."""
     target = _target("qa", "ottqa", out)
     result = only(target.score(predictions=DATA / "ottqa" / "dev_reference.json.gz"))
-    assert result.answer_counts is not None
-    assert (result.answer_counts.asked, result.answer_counts.answered) == (2214, 2214)
+    assert result.stored.answers is not None
+    assert (result.stored.answers.asked, result.stored.answers.answered) == (2214, 2214)
     assert result.scores["exact_match"].value == 1
     assert result.scores["token_f1"].value == 1
 

@@ -63,7 +63,7 @@ def test_predictions_of_mini_dev(form: str, tmp_path: Path) -> None:
         ("text-to-sql", "bird"), data_dir=DATA / "bird", out=tmp_path, observer=Recorder()
     )
     result = only(target.score(predictions=path, split="mini_dev"))
-    assert (result.n_failed, result.scores["ex[bird]"].n) == (0, 140)
+    assert (result.stored.n_failed, result.scores["ex[bird]"].n) == (0, 140)
     if form != "by id":  # which names one database for all
         assert result.scores["ex[bird]"].value == 1
 

@@ -216,8 +216,8 @@ def test_the_official_sample(mode: str, expected: dict[str, Any], tmp_path: Path
     predictions = DATA / "totto" / "output_sample.txt"
     result = only(target.score(predictions=predictions, by="overlap_subset"))
     scores = {name: score.value for name, score in result.scores.items()}
-    assert result.report is not None
-    for subset, values in {"": scores, **result.report["by"]["overlap_subset"]}.items():
+    assert result.stored.report is not None
+    for subset, values in {"": scores, **result.stored.report["by"]["overlap_subset"]}.items():
         bleu, parents = expected[subset]
         assert values["bleu[totto]"] == pytest.approx(bleu, abs=0.05)
         assert [values[name] for name in PARENT] == pytest.approx(parents, abs=0.01)

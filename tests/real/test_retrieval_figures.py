@@ -28,7 +28,7 @@ def _run(corpus: str, retriever: str, out: Path, sets: bool = False, **options: 
     task = "retrieval:sets=true" if sets else "retrieval"
     target = TARGET((task, corpus), data_dir=DATA, out=out, observer=Recorder())
     (result,) = target.run(retriever, top_k=[1, 20] if sets else [1, 10, 20], **options)
-    assert result.counts.failed == 0
+    assert result.stored.counts.failed == 0
     return result
 
 
@@ -148,5 +148,5 @@ def test_among_real_wikipedia_tables(out: Path) -> None:
     result = _run("ottqa", "bm25", out, distractors=["wikitables2019:n=10000,seed=7"])
     values = [result.scores[f"recall@{k}"].value for k in (1, 10)]
     assert values == pytest.approx([0.881, 0.975], abs=6e-4)
-    (drawn,) = read_run(result.folder).manifest.distractors
+    (drawn,) = read_run(result.folder).run.manifest.distractors
     assert (drawn.n, len(drawn.near_copies or ())) == (9_996, 4)

@@ -91,4 +91,4 @@ def test_scores_that_collapse_are_counted(tmp_path: Path) -> None:
 
     plain, _ = _run(tmp_path, Rescaled(None))
     result, _ = _run(tmp_path, Rescaled(saturated))
-    assert result.counts.tied > plain.counts.tied + 100
+    assert result.stored.counts.tied > plain.stored.counts.tied + 100

@@ -41,13 +41,13 @@ def test_counts_of_published_predictions(system: str, tmp_path: Path) -> None:
     )
     predictions = BIRD / "mini_dev_predictions" / f"predict_mini_dev_{system}.json.gz"
     result = only(target.score(predictions=predictions, split="mini_dev"))
-    assert result.report is not None
-    groups = result.report["by"]["database"]
+    assert result.stored.report is not None
+    groups = result.stored.report["by"]["database"]
     counts = {name: groups[name] for name in DATABASES}
     assert {name: group["runnable"] for name, group in counts.items()} == DATABASES
     correct = tuple(round(group["ex[bird]"] * group["runnable"]) for group in counts.values())
     assert correct == EXPECTED[system]
-    assert result.report["outcomes"]["not_runnable"] == 360
+    assert result.stored.report["outcomes"]["not_runnable"] == 360
     assert result.scores["ex[bird]"].n == 140
     assert result.scores["ex[bird]"].value == pytest.approx(sum(correct) / 140)
     records = (result.folder / "judgements.jsonl").read_text(encoding="utf-8").splitlines()

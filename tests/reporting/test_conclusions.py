@@ -28,7 +28,7 @@ from target_bench.reporting.conclusions import (
 )
 from target_bench.runs.manifest import Identity, Manifest
 from target_bench.runs.result import Result
-from target_bench.runs.slicing import Measured, mean_of
+from target_bench.runs.slicing import Measured, mean_of, measure
 from tests.builders import ASKED, only, run_identity
 from tests.target import TARGET
 
@@ -103,14 +103,14 @@ def test_queries_and_tables_apart(tmp_path: Path) -> None:
 
 def test_a_metric_over_other_queries_in_each_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """As ``set_size``, which is over the queries for which a table was found."""
-    whole = Result.measured
 
-    def measured(run: Result, metric: str) -> Measured:
-        values = whole(run, metric).values.copy()
+    def measure_some(run: Result, metric: str) -> Measured:
+        whole = measure(run, metric)
+        values = whole.values.copy()
         values[: 40 if "tfidf" in run.folder.name else 0] = np.nan
-        return mean_of(metric, values, whole(run, metric).spec)
+        return mean_of(metric, values, whole.spec)
 
-    monkeypatch.setattr(Result, "measured", measured)
+    monkeypatch.setattr(conclusions, "measure", measure_some)
     (conclusion,) = conclude([_runs()[0], _runs()[-2]])
     assert conclusion.notes == (
         "No main effects: recall@10 is no mean over the same queries of all runs.",
@@ -221,7 +221,7 @@ def _asked(commands: list[Any]) -> list[Result]:
         run = Result(Path("runs") / "retrieval-mini-test-0123456789ab")
         more = {"retriever": words} if isinstance(words, str) else words
         identity = Identity.model_validate(run_identity(top_k=[10]))
-        run.__dict__["manifest"] = Manifest(identity=identity, asked=ASKED.model_copy(update=more))
+        run.run._manifest = Manifest(identity=identity, asked=ASKED.model_copy(update=more))
         runs.append(run)
     return runs
 

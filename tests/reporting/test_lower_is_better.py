@@ -13,6 +13,8 @@ from target_bench.metrics.scores import spec_of
 from target_bench.reporting import layouts, plots
 from target_bench.reporting.leaderboard.site import write_site
 from target_bench.reporting.report import write_report
+from target_bench.runs.result import find_headline
+from target_bench.runs.slicing import measure
 from tests.browser import OpenPage
 from tests.cli.inside import Inside
 from tests.reporting import toy
@@ -31,8 +33,8 @@ def test_a_stored_run_declares_it(
 ) -> None:
     """Lists show its decimals, and intervals of parts keep to its scale."""
     run, inside = read_run(toys[0]), Inside(capsys, monkeypatch)
-    assert run.headline == "edits"
-    assert run.measured("edits").spec == toy.SPEC
+    assert find_headline(run) == "edits"
+    assert measure(run, "edits").spec == toy.SPEC
     assert "spec" not in run.scores["exact_match"].to_json()
     assert spec_of("edits").higher_is_better, "the plug-in is not installed here"
     for scores in run.scores_by("gold_tables", ["edits"]).values():

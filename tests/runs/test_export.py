@@ -63,8 +63,8 @@ def test_export_scores_as_the_run(tmp_path: Path) -> None:
     target = TARGET(("retrieval", "mini"), out=tmp_path, observer=Recorder())
     again = only(target.score(run, top_k=TOP_K))
     same_scores(first, again)
-    assert again.counts.answered == again.counts.asked
-    assert again.counts.empty == first.counts.empty + first.counts.failed
+    assert again.stored.counts.answered == again.stored.counts.asked
+    assert again.stored.counts.empty == first.stored.counts.empty + first.stored.counts.failed
 
 
 def test_limited_run(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_limited_run(tmp_path: Path) -> None:
     paths = export_trec(Result(result.folder), load("mini"), result.folder)
     check_figures(result, paths, TOP_K)
     judged = {line.split()[0] for line in paths[1].read_text(encoding="utf-8").splitlines()}
-    assert judged == set(result.query_ids)
+    assert judged == set(result.queries.ids)
 
 
 def test_other_data_is_refused(tmp_path: Path, five: Result) -> None:
@@ -81,7 +81,7 @@ def test_other_data_is_refused(tmp_path: Path, five: Result) -> None:
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "one.csv").write_text("a,b\n1,2\n", encoding="utf-8")
     mini = load("mini")
-    (query,) = [query for query in mini.queries if query.id == five.query_ids[0]]
+    (query,) = [query for query in mini.queries if query.id == five.queries.ids[0]]
     others = tuple(each for each in mini.queries if each is not query)
     for data in (
         load("mini", "test", [str(tmp_path / "more")]),

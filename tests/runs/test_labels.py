@@ -21,7 +21,7 @@ def _run(retriever: str = "bm25", name: str | None = None, **asked: Any) -> Resu
     run = Result(Path("runs") / f"retrieval-mini-test-{key}")
     words = ASKED.model_copy(update={"retriever": retriever, "retriever_name": name, **asked})
     identity_of_run = Identity.model_validate(content)
-    run.__dict__["manifest"] = Manifest(identity=identity_of_run, asked=words)
+    run.run._manifest = Manifest(identity=identity_of_run, asked=words)
     return run
 
 
@@ -34,7 +34,7 @@ def _labels(*runs: Result) -> list[str]:
 def _at(folder: str) -> Result:
     """A run of bm25 in a folder."""
     run = _run()
-    run.__dict__["folder"] = Path(folder)
+    run.folder = run.run.folder = Path(folder)
     return run
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from target_bench.core.schema import TableId
 from target_bench.runs.result import Result
-from target_bench.runs.store import Run
+from target_bench.runs.run import open_run
 from tests.builders import Counting, Recorder, first_manifest, only, same_scores
 from tests.runs.forked import Forked
 from tests.runs.processes import (
@@ -136,12 +136,11 @@ def test_threads(tmp_path: Path) -> None:
 def test_a_lock_is_given_back_and_what_was_found_meanwhile_is_read(tmp_path: Path) -> None:
     """After an error too; what killed processes left is removed: nobody else can be writing it."""
     messages: list[str] = []
-    early, late = (Run(tmp_path, ["x"], MANIFEST) for _ in range(2))
+    early, late = (open_run(tmp_path, ["x"], MANIFEST) for _ in range(2))
     with early.locked(messages.append):
         early.begin()
         early.write_manifest(seconds={"load": 1})
     (early.folder / "scores.123.tmp").write_text("half", encoding="utf-8")
-    assert late.is_new
 
     def fail() -> None:
         with late.locked(messages.append):
@@ -159,7 +158,7 @@ def test_a_lock_is_given_back_and_what_was_found_meanwhile_is_read(tmp_path: Pat
 def test_a_lock_that_is_held_for_a_moment(tmp_path: Path) -> None:
     """As by who reads a finished run: nobody hears of that."""
     messages: list[str] = []
-    run, other = (Run(tmp_path, ["x"], MANIFEST) for _ in range(2))
+    run, other = (open_run(tmp_path, ["x"], MANIFEST) for _ in range(2))
     held = threading.Event()
 
     def hold() -> None:
@@ -187,7 +186,7 @@ def _is_locked(path: Path) -> bool:
 def test_folder_that_is_removed_meanwhile(tmp_path: Path) -> None:
     """It is made again, and locked."""
     messages: list[str] = []
-    run, other = (Run(tmp_path, ["x"], MANIFEST) for _ in range(2))
+    run, other = (open_run(tmp_path, ["x"], MANIFEST) for _ in range(2))
     run.begin()
 
     def go_on() -> None:
@@ -203,7 +202,7 @@ def test_folder_that_is_removed_meanwhile(tmp_path: Path) -> None:
         _until(lambda: bool(messages))
         shutil.rmtree(run.folder)
     thread.join(PATIENCE)
-    assert Run(tmp_path, ["x"], MANIFEST).manifest.seconds == {"load": 2}
+    assert open_run(tmp_path, ["x"], MANIFEST).manifest.seconds == {"load": 2}
 
 
 def test_file_systems_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,6 +214,6 @@ def test_file_systems_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(portalocker, "lock", refuses)
     recorder = Recorder()
     target = TARGET(("retrieval", "mini"), out=tmp_path, observer=recorder)
-    assert only(target.run("oracle", limit=3)).counts.answered == 3
+    assert only(target.run("oracle", limit=3)).stored.counts.answered == 3
     (warning,) = recorder.warnings
     assert "cannot be locked (No locks available); let one process at a time run there" in warning

@@ -186,21 +186,21 @@ def test_what_is_no_file_of_rankings(tmp_path: Path) -> None:
 def test_missing_queries(tmp_path: Path, content: str, failed: int) -> None:
     """A TREC run cannot say that nothing was found; JSON lines can, so there it is a failure."""
     result, warnings = _score(tmp_path, content.splitlines(keepends=True)[0], top_k=1)
-    counts = result.counts
+    counts = result.stored.counts
     assert (counts.asked, counts.failed, counts.empty) == (2, failed, 1 - failed)
     assert dict(result.errors) == ({"q2": "not in x.run"} if failed else {})
     assert "no ranking for 1 of 2 queries; they score 0" in warnings[0]
-    assert result.per_query["recall@1"][1] == 0
+    assert result.queries.values["recall@1"][1] == 0
 
 
 def test_what_is_not_scored_is_not_missed(tmp_path: Path) -> None:
     """Rankings of later queries and deeper ranks are neither needed nor in the way."""
     result, _ = _score(tmp_path, TREC, top_k=2, limit=1)
-    assert (result.counts.asked, result.query_ids) == (1, ["q2"])
+    assert (result.stored.counts.asked, result.queries.ids) == (1, ["q2"])
     result, warnings = _score(tmp_path, TREC.splitlines()[2], top_k=2, limit=1)
-    assert (result.counts.answered, warnings) == (1, [])
+    assert (result.stored.counts.answered, warnings) == (1, [])
     result, _ = _score(tmp_path, TREC, top_k=1)
-    assert (result.per_query["recall@1"].tolist(), result.counts.short) == ([0, 0], 0)
+    assert (result.queries.values["recall@1"].tolist(), result.stored.counts.short) == ([0, 0], 0)
 
 
 def test_own_retrieval_file(tmp_path: Path) -> None:
@@ -216,9 +216,9 @@ def test_own_retrieval_file(tmp_path: Path) -> None:
     target = TARGET(("retrieval", "mini"), out=tmp_path, observer=Recorder())
     first = only(target.run(Distances(), top_k=[1, 5]))
     again = only(target.score(first.folder / "retrieval.jsonl", top_k=[1, 5]))
-    assert again.counts == replace(first.counts, **dict.fromkeys(MARKS, 0))
-    assert first.counts.resorted > 0
-    assert again.counts.failed > 0
+    assert again.stored.counts == replace(first.stored.counts, **dict.fromkeys(MARKS, 0))
+    assert first.stored.counts.resorted > 0
+    assert again.stored.counts.failed > 0
     same_scores(first, again)
     assert dict(again.errors) == dict(first.errors)
     assert only(target.score(first.folder / "retrieval.jsonl", top_k=[1, 5])).reused

@@ -11,7 +11,8 @@ import pytest
 from target_bench import StoreError, evaluate, list_runs, read_run
 from target_bench.core.errors import PluginError
 from target_bench.core.schema import Corpus, TableId
-from target_bench.runs.result import Result, Results
+from target_bench.runs.result import Result, Results, find_headline
+from target_bench.runs.slicing import measure
 from target_bench.runs.times import cold
 from tests.builders import Record, Recorder, only, rewrite, same_scores
 from tests.runs.stored import Runs, copied
@@ -49,45 +50,50 @@ def _run(out: Path, error: BaseException | None = None) -> Result:
 
 def test_a_run_of_rankings(runs: Runs) -> None:
     run = read_run(runs.bm25)
-    assert (run.task, run.corpus, run.split, run.label) == ("retrieval", "mini", "test", "bm25")
-    assert (run.status, run.error, run.problem) == ("finished", None, None)
-    assert (run.headline, run.n_queries, run.n_failed) == ("recall@10", 280, 0)
-    assert (run.counts.answered, run.answer_counts, run.rankings_run) == (280, None, run)
-    assert (len(run.rankings), run.answers, run.judgements) == (280, {}, {})
-    assert run.query_ids == sorted(run.rankings)
-    assert set(run.per_query) == set(run.values.statistics) == set(run.scores)
-    assert dict(run) == run.all_scores
+    assert (run.identity.task, run.identity.corpus, run.identity.split, run.command.label) == (
+        "retrieval",
+        "mini",
+        "test",
+        "bm25",
+    )
+    assert (run.run.status, run.run.manifest.error, run.run.problem) == ("finished", None, None)
+    assert (find_headline(run), run.stored.n_queries, run.stored.n_failed) == ("recall@10", 280, 0)
+    assert (run.stored.counts.answered, run.stored.answers, run.rankings_run) == (280, None, run)
+    assert (len(run.run.rankings), run.run.answers, run.run.judgements) == (280, {}, {})
+    assert run.queries.ids == sorted(run.run.rankings)
+    assert set(run.queries.values) == set(run.queries.statistics) == set(run.scores)
+    assert dict(run) == run.scores
     assert "recall@10" in run
-    assert run.per_query["recall@10"].mean() == pytest.approx(run.scores["recall@10"].value)
-    assert len(run.values.statistics["recall@10"]) == len(run.values.properties["task"]) == 280
-    assert run.id == runs.bm25.name[-12:]
+    assert run.queries.values["recall@10"].mean() == pytest.approx(run.scores["recall@10"].value)
+    assert len(run.queries.statistics["recall@10"]) == len(run.queries.properties["task"]) == 280
+    assert run.run.id == runs.bm25.name[-12:]
     assert run.times.retrieve is not None
 
 
 def test_a_run_of_answers(runs: Runs) -> None:
     run = read_run(str(runs.answers))
-    assert run.label == "bm25 + extractive"
+    assert run.command.label == "bm25 + extractive"
     assert run.rankings_run.folder.parent == runs.root
     assert run.rankings_run.identity.retriever == run.identity.retriever
-    assert set(run.rankings) == set(run.answers) == set(run.query_ids)
-    assert run.answer_counts is not None
-    assert run.answer_counts.asked == run.n_queries == 144
+    assert set(run.run.rankings) == set(run.run.answers) == set(run.queries.ids)
+    assert run.stored.answers is not None
+    assert run.stored.answers.asked == run.stored.n_queries == 144
     assert {"retrieve", "generate"} <= set(run.times.seconds)
-    assert "retrieve" not in cold(run.manifest).seconds
+    assert "retrieve" not in cold(run.run.manifest).seconds
 
 
 def test_judgements(tmp_path: Path) -> None:
     target = TARGET(("text_to_sql", "mini"), out=tmp_path)
     run = read_run(only(target.run("oracle", generator="gold", limit=5)).folder)
-    assert set(run.judgements) == set(run.query_ids)
-    assert run.report
+    assert set(run.run.judgements) == set(run.queries.ids)
+    assert run.stored.report
 
 
 def test_an_unfinished_run_is_read(runs: Runs) -> None:
     """Until its scores are asked for."""
     (runs.bm25 / "scores.json").unlink()
     run = read_run(runs.bm25)
-    assert (run.status, run.is_scored, len(run.rankings)) == ("unfinished", False, 280)
+    assert (run.run.status, run.run.is_scored, len(run.run.rankings)) == ("unfinished", False, 280)
     with pytest.raises(StoreError, match="the run is not finished"):
         assert run.scores
     with pytest.raises(StoreError, match="there is no such run folder"):
@@ -127,11 +133,11 @@ def test_what_ended_a_run_is_recorded_until_it_goes_on(
         _run(tmp_path, error)
     (run,) = list_runs(tmp_path)
     assert run.status == "unfinished"
-    assert re.match(recorded, str(run.error))
+    assert re.match(recorded, str(run.manifest.error))
     assert len(run.rankings) < 20
     whole = _run(tmp_path)
     again = read_run(run.folder)
-    assert (again.status, again.error) == ("finished", None)
+    assert (again.run.status, again.run.manifest.error) == ("finished", None)
     assert '"error"' not in (run.folder / "manifest.json").read_text("utf-8")
     shutil.rmtree(run.folder)
     same_scores(whole, _run(tmp_path))
@@ -144,7 +150,7 @@ def test_a_metric_that_raises_leaves_a_finished_run_as_it_is(runs: Runs) -> None
     with pytest.raises(PluginError, match="no"):
         evaluate("bm25", "mini", out=runs.root, metrics=[broken])
     run = read_run(runs.bm25)
-    assert (run.status, run.error) == ("finished", None)
+    assert (run.run.status, run.run.manifest.error) == ("finished", None)
 
 
 @pytest.mark.parametrize(
@@ -175,8 +181,8 @@ def test_a_damaged_or_edited_file_is_named_with_the_remedy(
     path = runs.bm25 / name
     path.write_text(change(path.read_text("utf-8", errors="replace")), encoding="utf-8")
     run = Result(runs.bm25)
-    assert run.status == "damaged"
-    assert re.search(message, str(run.problem)), run.problem
+    assert run.run.status == "damaged"
+    assert re.search(message, str(run.run.problem)), run.run.problem
 
 
 def test_an_edited_score_with_a_new_checksum_is_found_when_it_is_compared(runs: Runs) -> None:
@@ -185,7 +191,7 @@ def test_an_edited_score_with_a_new_checksum_is_found_when_it_is_compared(runs: 
 
     rewrite(runs.bm25 / "scores.json", change)
     with pytest.raises(StoreError, match=r"recall@1 is 0.89.* in scores.json, but .* gives 0.80"):
-        read_run(runs.bm25).measured("recall@1")
+        measure(read_run(runs.bm25), "recall@1")
 
 
 def test_a_damaged_log_is_removed_and_made_again(runs: Runs) -> None:
@@ -200,7 +206,7 @@ def test_a_damaged_log_is_removed_and_made_again(runs: Runs) -> None:
         evaluate("bm25", "mini", **again)
     path.unlink()
     (run,) = evaluate("bm25", "mini", **again)
-    assert (run.reused, path.read_bytes() == whole, run.status) == (False, True, "finished")
+    assert (run.reused, path.read_bytes() == whole, run.run.status) == (False, True, "finished")
 
 
 def test_results_are_joined_each_run_once(runs: Runs) -> None:

@@ -131,7 +131,7 @@ def test_killed_after_the_last_query(tmp_path: Path) -> None:
     assert (retriever.embedded, retriever.queries) == ([], [])
     assert scores(tmp_path) == expected
     assert again.times.timed_queries == 0
-    assert again.manifest.seconds.keys() == {"load", "score"}
+    assert again.run.manifest.seconds.keys() == {"load", "score"}
 
 
 def test_goes_on_by_query_id(tmp_path: Path) -> None:
@@ -202,7 +202,7 @@ def test_the_failed_are_asked_again_and_no_others(
 
     third, queries = run([])
     assert queries == [bad[1].text]
-    assert (third.counts.failed, dict(third.errors)) == (0, {})
+    assert (third.stored.counts.failed, dict(third.errors)) == (0, {})
     same_scores(third, whole)
     last, queries = run([])
     assert (last.reused, queries) == (True, [])

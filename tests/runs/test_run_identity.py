@@ -169,7 +169,7 @@ def test_what_the_identity_of_a_run_holds(tmp_path: Path) -> None:
 def test_every_argument_that_changes_a_result_makes_another_run(tmp_path: Path) -> None:
     def key(task: str = "question_answering", retriever: str = "random", **options: Any) -> str:
         options = {"limit": 6} | options
-        return TARGET((task, "mini"), out=tmp_path).run(retriever, **options)[0].id
+        return TARGET((task, "mini"), out=tmp_path).run(retriever, **options)[0].run.id
 
     variants: list[dict[str, Any]] = [
         {},
@@ -193,9 +193,9 @@ def test_every_argument_that_changes_a_result_makes_another_run(tmp_path: Path) 
 
 def test_used_packages_are_recorded_and_no_part_of_the_identity(tmp_path: Path) -> None:
     (run,) = evaluate("bm25", "mini", task="retrieval", limit=3, out=tmp_path)
-    used = run.manifest.environment["used_packages"]
+    used = run.run.manifest.environment["used_packages"]
     assert used.keys() == {"target-bench", "bm25s", "PyStemmer", "numpy", "scipy", "py3langid"}
-    assert "numpy" not in str(run.manifest.identity.content)
+    assert "numpy" not in str(run.run.manifest.identity.content)
 
 
 def test_an_edited_metric_scores_again_and_is_never_shown_as_reused(

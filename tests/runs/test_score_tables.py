@@ -29,7 +29,7 @@ def test_all_metrics_are_those_over_some_query(tmp_path: Path) -> None:
     """Without retrieval, nothing is said of the rankings."""
     mini = TARGET(("question_answering", "mini"), out=tmp_path)
     (result,) = mini.run("no-context", limit=5)
-    assert "recall@1" in result.all_scores
+    assert "recall@1" in result.scores
     tables = group_tables([result], every=True)
     shown = [column.name.split("\n")[0] for table in tables for column in table.columns]
     assert "exact_match" in shown

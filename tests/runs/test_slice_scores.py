@@ -14,7 +14,7 @@ from target_bench.core.schema import Dataset, Judgement
 from target_bench.data.load import load
 from target_bench.data.selection import sample_queries, select_task
 from target_bench.runs.result import Result
-from target_bench.runs.score_tables import to_document
+from target_bench.runs.score_tables import score_parts, to_document
 from target_bench.runs.slicing import by_name
 from tests.builders import Recorder, only
 from tests.runs.stored import Runs, copied
@@ -50,8 +50,8 @@ def _same(scores: Mapping[str, Score], alone: Mapping[str, Score]) -> None:
 
 
 def _part(dataset: Dataset, run: Result, name: str, value: str) -> Dataset:
-    mask = by_name(run.values.properties, name).masks()[value]
-    kept = {query_id for query_id, is_in in zip(run.query_ids, mask, strict=True) if is_in}
+    mask = by_name(run.queries.properties, name).masks()[value]
+    kept = {query_id for query_id, is_in in zip(run.queries.ids, mask, strict=True) if is_in}
     return replace(dataset, queries=tuple(q for q in dataset.queries if q.id in kept))
 
 
@@ -60,7 +60,7 @@ def test_of_rankings(runs: Runs, name: str) -> None:
     run = read_run(runs.bm25)
     for value, scores in run.scores_by(name).items():
         part = _part(MINI, run, name, value)
-        rankings = {query.id: run.rankings[query.id] for query in part.queries}
+        rankings = {query.id: run.run.rankings[query.id] for query in part.queries}
         _same(scores, score_rankings(part, rankings, run.identity.top_k).scores)
 
 
@@ -71,7 +71,7 @@ def test_of_answers(runs: Runs, task: str) -> None:
     dataset = select_task(MINI, task)
     for value, scores in run.scores_by("gold_tables").items():
         part = _part(dataset, run, "gold_tables", value)
-        answers = {query.id: run.answers[query.id] for query in part.queries}
+        answers = {query.id: run.run.answers[query.id] for query in part.queries}
         _same(scores, score_answers(part, answers, task).scores)
 
 
@@ -80,18 +80,18 @@ def test_of_sql(sql: Result, name: str) -> None:
     dataset = select_task(MINI, "text_to_sql")
     judgements = {
         query_id: Judgement(query_id, str(record.get("of", "")), record)
-        for query_id, record in sql.judgements.items()
+        for query_id, record in sql.run.judgements.items()
     }
     for value, scores in sql.scores_by(name).items():
         part = _part(dataset, sql, name, value)
-        answers = {query.id: sql.answers[query.id] for query in part.queries}
+        answers = {query.id: sql.run.answers[query.id] for query in part.queries}
         _same(scores, score_answers(part, answers, "text_to_sql", judgements).scores)
-        reported = sql.report["by"][name][value]
+        reported = sql.stored.report["by"][name][value]
         assert reported["queries"] == len(part.queries)
         assert reported["runnable"] == scores["ex[bird]"].n
         for metric, score in scores.items():
             assert reported[metric] == pytest.approx(score.value)
-    assert list(sql.report["by"]) == ["hardness", "difficulty", "database", "gold_retrieved"]
+    assert list(sql.stored.report["by"]) == ["hardness", "difficulty", "database", "gold_retrieved"]
 
 
 def test_some_metrics_of_some_names(runs: Runs, sql: Result) -> None:
@@ -115,9 +115,9 @@ def test_an_unknown_name_is_reported_before_anything_runs(tmp_path: Path) -> Non
 def test_results_hold_them(tmp_path: Path) -> None:
     target = TARGET(("qa", "mini"), out=tmp_path, observer=Recorder())
     result = only(target.run("bm25", limit=40, by=["gold_tables", "gold_tables"]))
-    assert result.parts() == {"gold_tables": read_run(result.folder).scores_by("gold_tables")}
+    assert score_parts(result) == {"gold_tables": read_run(result.folder).scores_by("gold_tables")}
     asked = sample_queries(select_task(MINI, "question_answering").queries, 40)
-    assert [query.id for query in asked] == result.query_ids
+    assert [query.id for query in asked] == result.queries.ids
     assert to_document(result)["by"]["gold_tables"]["1"]["sacrebleu"]["n"] == sum(
         len(query.gold) == 1 for query in asked
     )

@@ -115,8 +115,8 @@ def test_what_cannot_be_used_is_counted_and_named(tmp_path: Path) -> None:
         {"table": [[{**symbol, "value": "\u00a0"}]], "highlighted_cells": [[0, 0]]},
     ]
     result = _run(_written(tmp_path, *changes), "totto")
-    assert result.report is not None
-    assert result.report["faults"] == {
+    assert result.stored.report is not None
+    assert result.stored.report["faults"] == {
         "no highlight": ["1", "3"],
         "out of range": ["2"],
         "nothing that a sentence should hold": ["3"],
@@ -144,12 +144,12 @@ def test_an_unlabelled_split_is_scored_without_references(tmp_path: Path) -> Non
     folder = _written(tmp_path, bare, bare, split="unlabeled_totto_test_data")
     result = _run(folder, "totto", split="test")
     assert not result.scores
-    assert result.answer_counts is not None
-    assert (result.answer_counts.answered, result.answer_counts.unlabelled) == (2, 2)
+    assert result.stored.answers is not None
+    assert (result.stored.answers.answered, result.stored.answers.unlabelled) == (2, 2)
     stored = read_run(result.folder)
-    assert (dict(stored.scores), stored.query_ids) == ({}, [])
-    assert stored.answer_counts is not None
-    assert stored.answer_counts.unlabelled == 2
+    assert (dict(stored.scores), stored.queries.ids) == ({}, [])
+    assert stored.stored.answers is not None
+    assert stored.stored.answers.unlabelled == 2
     with pytest.raises(DataError, match="totto test: no query has a reference answer, so the gen"):
         _run(folder, "totto", "gold", split="test")
 
@@ -166,7 +166,7 @@ def test_answers_of_10_mb_are_unreadable_and_end(unit: str) -> None:
 
 def test_slices_are_overlap_and_non_overlap(tmp_path: Path) -> None:
     result = _run(_written(tmp_path, {}, {"overlap_subset": False}), "totto")
-    assert result.report is not None
-    parts = result.report["by"]["overlap_subset"]
+    assert result.stored.report is not None
+    parts = result.stored.report["by"]["overlap_subset"]
     assert set(parts) == {"overlap", "non-overlap"}
     assert parts["overlap"]["queries"] == 1

@@ -125,7 +125,7 @@ def test_a_stored_run_keeps_its_settings(tmp_path: Path) -> None:
     assert only(stored.score("sql:engine=duckdb,workers=1")).folder == first.folder
     in_sqlite = only(stored.score("sql"))
     assert in_sqlite.folder != first.folder
-    assert in_sqlite.report is not None
-    assert in_sqlite.report["engine"] == "sqlite"
+    assert in_sqlite.stored.report is not None
+    assert in_sqlite.stored.report["engine"] == "sqlite"
     with pytest.raises(ConfigError, match="is about text_to_sql, not about question_answering"):
         stored.score("qa")

@@ -164,7 +164,7 @@ class CellOutcome:
     @property
     def scores(self) -> Mapping[str, Score]:
         """Metric name -> score; empty if it failed."""
-        return {} if self.result is None else self.result.all_scores
+        return {} if self.result is None else self.result.scores
 
     @property
     def folder(self) -> Path | None:
@@ -177,10 +177,10 @@ class CellOutcome:
 
         Tokens are None where the provider does not count them, the cost without a price table.
         """
-        answers = self.result.answer_counts if self.result else None
-        failed = (answers or self.result.counts).failed if self.result else 0
+        answers = self.result.stored.answers if self.result else None
+        failed = (answers or self.result.stored.counts).failed if self.result else 0
         return {
-            "n_queries": self.result.counts.asked if self.result else 0,
+            "n_queries": self.result.stored.counts.asked if self.result else 0,
             "failed_queries": failed,
             "input_tokens": answers.input_tokens if answers else None,
             "output_tokens": answers.output_tokens if answers else None,

@@ -37,7 +37,7 @@ from target_bench.harness.yaml_file import YamlFile
 from target_bench.runs.manifest import run_key
 from target_bench.runs.record_log import ANSWERS, JUDGEMENTS, RANKINGS
 from target_bench.runs.result import read_run
-from target_bench.runs.store import find_folder
+from target_bench.runs.run import find_folder
 
 State = Literal["new", "begun", "done", "damaged"]
 
@@ -178,10 +178,10 @@ def _find_state(cell: SweepCell, folder: Path) -> State:
     except StoreError:
         return "damaged"
     try:
-        failed = run.counts.failed + (run.answer_counts.failed if run.answer_counts else 0)
+        failed = run.stored.counts.failed + (run.stored.answers.failed if run.stored.answers else 0)
     except StoreError:
         return "begun"  # scores are computed again
-    to_time = cell.config.latency and cell.generator is None and run.manifest.latency_ms is None
+    to_time = cell.config.latency and cell.generator is None and run.run.manifest.latency_ms is None
     return "begun" if to_time or failed else "done"
 
 

@@ -97,9 +97,9 @@ def _name_corpus(manifest: Manifest) -> str:
 def _publish_manifest(folder: Path, manifest: Manifest) -> RunManifest:
     asked, identity = manifest.asked, manifest.identity
     run = Result(folder)
-    if run.status != "finished":
-        why = f" ({run.problem})" if run.status == "damaged" else ""
-        raise StoreError(f"{folder}: is {run.status}{why}; run the same command again")
+    if run.run.status != "finished":
+        why = f" ({run.run.problem})" if run.run.status == "damaged" else ""
+        raise StoreError(f"{folder}: is {run.run.status}{why}; run the same command again")
     settings = registry.parse("task", asked.task or identity.task).settings
     if odd := sorted(settings.keys() - SETTINGS):
         raise ConfigError(

@@ -67,12 +67,12 @@ class ReportRun:
     @property
     def scores(self) -> Mapping[str, Score]:
         """Of the run and its rankings."""
-        return self.run.all_scores
+        return self.run.scores
 
     @property
     def answers(self) -> AnswerCounts | None:
         """The denominators of the answers; None for a run of rankings."""
-        return self.run.answer_counts
+        return self.run.stored.answers
 
     @property
     def is_given(self) -> bool:
@@ -92,7 +92,7 @@ class ReportRun:
     @cached_property
     def remarks(self) -> Mapping[str, Sequence[str]]:
         """Query id -> the faults that its task found in the query."""
-        return self.task.view.remarks(self.run.report) if self.run.report else {}
+        return self.task.view.remarks(self.run.stored.report) if self.run.stored.report else {}
 
     @property
     def findings(self) -> Sequence[SummaryBlock]:
@@ -137,8 +137,13 @@ def group_by_data(folders: Sequence[Path]) -> dict[str, list[Path]]:
         ranked = run.rankings_run
         data = tuple(str(getattr(ranked.identity, part)) for part in _SAME)
         # Rankings may have been made for another task that asks the same queries: the first names.
-        corpus = Path(ranked.corpus).name[-40:]
-        parts = (corpus, ranked.split, ranked.command.about, f"{ranked.manifest.queries} queries")
+        corpus = Path(ranked.identity.corpus).name[-40:]
+        parts = (
+            corpus,
+            ranked.identity.split,
+            ranked.command.about,
+            f"{ranked.run.manifest.queries} queries",
+        )
         name = re.sub(r"[^A-Za-z0-9.]+", "-", " ".join(filter(None, parts))).strip("-")
         sets.setdefault(data, (name, []))[1].append(run.folder)
     n_sets = Counter(name for name, _ in sets.values())
@@ -157,7 +162,7 @@ def _drop_basis(runs: Sequence[Result]) -> list[Result]:
 def _open_run(stored: Result, label: str, dataset: Dataset, depth: int) -> ReportRun:
     ranked = stored.rankings_run
     ids = [query.id for query in dataset.queries]
-    task = make_task(stored.command.task or stored.task)
+    task = make_task(stored.command.task or stored.identity.task)
     if ranked.command.retriever is None:
         tables = {
             query.id: keep_tables(query.gold, given_tables(task, query), depth=depth)
@@ -166,13 +171,15 @@ def _open_run(stored: Result, label: str, dataset: Dataset, depth: int) -> Repor
     else:
         tables = _read_rankings(ranked, dataset, depth)
         _check_complete(ranked.folder / RANKINGS.file, ids, tables)
-    values = aligned(ids, [(ranked.query_ids, ranked.per_query)]) if ranked.scores else {}
+    values = aligned(ids, [(ranked.queries.ids, ranked.queries.values)]) if ranked.scores else {}
     if ranked is not stored:
         if stored.identity.is_no_context:  # answers are not built on these rankings
             values = {name: np.full_like(column, np.nan) for name, column in values.items()}
-        values |= aligned(ids, [(stored.query_ids, stored.per_query)]) if stored.scores else {}
-    if stored.answer_counts is not None:
-        _check_complete(stored.folder / ANSWERS.file, ids, stored.answers)
+        values |= (
+            aligned(ids, [(stored.queries.ids, stored.queries.values)]) if stored.scores else {}
+        )
+    if stored.stored.answers is not None:
+        _check_complete(stored.folder / ANSWERS.file, ids, stored.run.answers)
         queries = select_task(dataset, task).queries
         if answers_fingerprint(queries) != stored.identity.queries_fingerprint:
             raise StoreError(
@@ -190,7 +197,7 @@ def _read_rankings(ranked: Result, dataset: Dataset, depth: int) -> dict[str, Sh
         ranking.query_id: keep_tables(
             gold[ranking.query_id], ranking.tables, ranking.scores, ranking.error, depth
         )
-        for ranking in RANKINGS.lines(ranked.folder, ranked.manifest.logs.get(RANKINGS.file))
+        for ranking in RANKINGS.lines(ranked.folder, ranked.run.manifest.logs.get(RANKINGS.file))
         if ranking.query_id in gold
     }
 

@@ -27,6 +27,7 @@ from target_bench.runs.slicing import (
     Partition,
     by_name,
     by_property,
+    measure,
     part_score,
     partition,
 )
@@ -140,10 +141,10 @@ def _values(runs: Sequence[ReportRun], metric: str) -> dict[int, float]:
 
 def describe_unlabelled(runs: Sequence[ReportRun]) -> str:
     """Say how many queries have no reference, and what that means; empty if none."""
-    counts = [run.run.answer_counts or run.run.counts for run in runs]
+    counts = [run.run.stored.answers or run.run.stored.counts for run in runs]
     n, n_queries = max((each.unlabelled, each.asked) for each in counts)
     if n == n_queries > 0:
-        if any(run.run.scores for run in runs):
+        if any(run.run.stored.scores for run in runs):
             return "No query has a reference: the scores are of metrics that need none."
         if runs[0].answers is not None:
             return "These are predictions without scores: no query has a reference."
@@ -162,8 +163,10 @@ def describe_unlabelled(runs: Sequence[ReportRun]) -> str:
 def list_differences(runs: Sequence[ReportRun], metrics: Sequence[str | None]) -> list[Shown]:
     """Compare the runs of each task with the best of them, but for the bounds (as ``oracle``)."""
     compared = []
-    for task in dict.fromkeys(run.run.task for run in runs):
-        mains = {run: m for run, m in zip(runs, metrics, strict=True) if run.run.task == task}
+    for task in dict.fromkeys(run.run.identity.task for run in runs):
+        mains = {
+            run: m for run, m in zip(runs, metrics, strict=True) if run.run.identity.task == task
+        }
         systems = [
             r for r, m in mains.items() if not r.run.identity.is_bound and m and _values([r], m)
         ]
@@ -205,7 +208,7 @@ def _describe_databases(runs: Sequence[ReportRun], mains: Sequence[str | None]) 
     if metric is None or not databases(run):
         return ""
     # A metric of rankings may belong to the run that answers are built on.
-    scored = run if metric in {*run.scores} else run.rankings_run
+    scored = run if metric in {*run.stored.scores} else run.rankings_run
     return describe_other_databases(scored, metric, runs[first].label) or ""
 
 
@@ -259,13 +262,13 @@ def _score_parts(
     """
     if metric is None or not _values([run], metric):
         return [nan] * len(kept)
-    result = run.run if metric in {*run.run.scores} else run.run.rankings_run
+    result = run.run if metric in {*run.run.stored.scores} else run.run.rankings_run
     try:
-        measured = result.measured(metric)
+        measured = measure(result, metric)
     except MissingPluginError:
         return [nan] * len(kept)
     codes = dict(zip(ids, divided.codes, strict=True))
-    codes_of_scored = np.array([codes[query_id] for query_id in result.query_ids])
+    codes_of_scored = np.array([codes[query_id] for query_id in result.queries.ids])
     return [part_score(measured, codes_of_scored == part, None).value for part in kept]
 
 
@@ -299,7 +302,10 @@ def list_reasons(runs: Sequence[ReportRun]) -> Shown:
 
 def count_queries_and_times(runs: Sequence[ReportRun]) -> dict[str, list[str]]:
     """Lay out how many queries were asked, failed and so on, and how long that took."""
-    counts, answers = [run.run.rankings_run.counts for run in runs], [run.answers for run in runs]
+    counts, answers = (
+        [run.run.rankings_run.stored.counts for run in runs],
+        [run.answers for run in runs],
+    )
     numbers: dict[str, Sequence[float | None]] = {"asked": [each.asked for each in counts]}
     if any(run.is_ranked for run in runs):
         for part, name in _RANKING_COUNTS.items():

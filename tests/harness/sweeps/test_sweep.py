@@ -77,7 +77,7 @@ def test_twelve_cells(folder: Path) -> None:
     target = TARGET(("fact_verification", "mini"), out="alone", observer=Heard())
     generator = cell.generator or ""
     alone = only(target.run(cell.retriever, top_k=[1, 5], limit=12, generator=generator))
-    assert outcomes[0].scores == alone.all_scores
+    assert outcomes[0].scores == alone.scores
     assert alone.folder.name == folder_of_first.name
 
 

@@ -49,7 +49,7 @@ def test_scores_are_those_of_the_run(packed_bm25: Path, runs: list[Path]) -> Non
     scored = {run.manifest.task: run for run in verify(packed_bm25).runs if not run.is_basis}
     for folder in runs:
         result = Result(folder)
-        assert scored[result.task].scores.items() >= result.scores.items()
+        assert scored[result.identity.task].scores.items() >= result.scores.items()
 
 
 class Failing(Retriever):
@@ -120,7 +120,7 @@ def _deep_trec(out: Path) -> Result:
     lines = [f"{to_word(q.id)} Q0 {name} 1 1.0 x\n" for q in QUERIES for name in words]
     (out / "deep.trec").write_text("".join(lines))
     result = _target(out).score(out / "deep.trec")[0]
-    assert result.counts.cut == len(QUERIES)
+    assert result.stored.counts.cut == len(QUERIES)
     return result
 
 

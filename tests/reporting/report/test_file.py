@@ -44,7 +44,7 @@ def test_rankings_and_scores_are_those_of_the_runs(
     for i, folder in enumerate(mini_runs):
         run = read_run(folder)
         for query in queries:
-            shown, recorded = query["runs"][i], run.rankings[query["id"]]
+            shown, recorded = query["runs"][i], run.run.rankings[query["id"]]
             assert [tuple(tables[n]["id"]) for n in shown["tables"]] == list(recorded.tables)
             assert shown["scores"] == list(recorded.scores)
         first = mini_data["runs"][i]["first"]
@@ -54,7 +54,7 @@ def test_rankings_and_scores_are_those_of_the_runs(
         assert sum(values) / 280 == pytest.approx(run.scores["recall@10"].value, abs=1e-6)
         for k in (1, 5, 10):
             recall = score_text(run.scores[f"recall@{k}"].value)
-            assert f"{run.label}: recall@{k} {recall}" in text
+            assert f"{run.command.label}: recall@{k} {recall}" in text
 
 
 def test_charts_show_as_many_runs_as_there_are_colours(tmp_path: Path) -> None:
@@ -155,13 +155,13 @@ def test_of_many_queries_the_failures_are_listed_first(
     missed = {
         query_id
         for run in runs
-        for query_id, value in zip(run.query_ids, run.per_query["recall@10"], strict=True)
+        for query_id, value in zip(run.queries.ids, run.queries.values["recall@10"], strict=True)
         if value == 0
     }
     ids = {query["id"] for query in shown}
     assert missed
     assert ids <= missed or missed <= ids
-    values = dict(zip(runs[0].query_ids, runs[0].per_query["recall@10"], strict=True))
+    values = dict(zip(runs[0].queries.ids, runs[0].queries.values["recall@10"], strict=True))
     shown_values = made["runs"][0]["values"]["recall@10"]
     assert shown_values == [round(values[query["id"]], 6) for query in shown]
-    assert f"{runs[0].label}: recall@10" in text
+    assert f"{runs[0].command.label}: recall@10" in text

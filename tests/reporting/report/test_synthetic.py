@@ -48,7 +48,7 @@ def test_every_screen_says_so(
     run = read_run(_run(folder, people, tmp_path))
     recall, *_ = plots.recall_at_every_k(run, None, Observer())
     assert list(recall) == pytest.approx([run.scores[f"recall@{k}"].value for k in (1, 2, 3)])
-    assert run.scores["recall@1"].n == run.n_queries
+    assert run.scores["recall@1"].n == run.stored.n_queries
     report = tmp_path / "report.html"
     write_report([run.folder], report)
     assert SYNTHETIC in report.read_text()
@@ -61,7 +61,7 @@ def test_every_screen_says_so(
     with_mini = TARGET(("retrieval", "mini"), out=tmp_path).run("bm25", limit=5)[0]
     on_mini = TARGET(("retrieval", "mini"), out=tmp_path).run("tfidf", limit=5)[0]
     table = compare([run, other, with_mini, on_mini])
-    assert f"{run.corpus} test: {SYNTHETIC}" in to_text(table)
+    assert f"{run.identity.corpus} test: {SYNTHETIC}" in to_text(table)
     print_results([run], [])
     assert SYNTHETIC in capsys.readouterr().out.replace("\n", " ")
 
@@ -71,5 +71,5 @@ def test_questions_of_people_are_not_called_so(folder: Path, tmp_path: Path) -> 
     path.write_text("".join(json.dumps(line) + "\n" for line in PEOPLE))
     target = TARGET(("retrieval", folder), out=tmp_path)
     runs = [target.run(name, top_k=[1, 2, 3])[0] for name in ("bm25", "tfidf")]
-    assert not runs[0].is_synthetic
+    assert not runs[0].queries.are_synthetic
     assert SYNTHETIC not in str(compare(runs))

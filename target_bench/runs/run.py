@@ -12,23 +12,38 @@ import platform
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any, Literal, TypeVar
 
 from target_bench.core.errors import StoreError
 from target_bench.core.files import DamageError, check_file, digest, exclusive_lock, sealed
-from target_bench.core.schema import Query
+from target_bench.core.schema import Query, Retrieval
+from target_bench.runs.find import run_folders
 from target_bench.runs.manifest import (
     Command,
+    Identity,
     Manifest,
     describe_error,
+    key_of,
     read_manifest,
     run_key,
 )
-from target_bench.runs.record_log import LOGS, LogFile, storage_errors, write_file
-from target_bench.runs.score_files import encode_table, hash_columns
+from target_bench.runs.record_log import (
+    ANSWERS,
+    JUDGEMENTS,
+    LOGS,
+    RANKINGS,
+    Answered,
+    LogFile,
+    storage_errors,
+    write_file,
+)
+from target_bench.runs.score_files import check_tables, encode_table, hash_columns, read_scores
 
 T = TypeVar("T")
+
+_MANIFEST = "manifest.json"
 
 # A process that reads a finished run holds its lock for moments: no message for a shorter wait.
 _SILENT_SECONDS = 0.5
@@ -37,50 +52,130 @@ _SILENT_SECONDS = 0.5
 _SCORED_BY = ("metrics",)
 
 
+RunStatus = Literal["finished", "unfinished", "damaged"]
+"""How a run stands.
+
+``finished``: it has scores. ``unfinished``: the same command goes on with it. ``damaged``: a file
+is not what was written, or cannot be read.
+"""
+
+
 class Run:
-    """Open a run folder, created if it is not there.
+    """Read a run folder, or work in it.
 
     ```python
-    run = Run(Path("runs"), ["retrieval", "mini", "bm25"], manifest)
-    with run.locked(print):
-        run.begin()
-        rankings, n_reused = run.complete(RANKINGS, queries, work, keep)
+    for run in list_runs("runs"):
+        print(run.id, run.status, run.problem)
     ```
 
+    Each file is read when it is needed; what reads a file raises ``StoreError`` where that is
+    damaged.
+
     Args:
-        root: the folder of all runs.
-        label: words before the hash of the identity, in the name of the folder.
-        manifest: what is written if nothing is recorded yet; its identity says which run it is.
+        folder: the folder.
+        draft: the manifest that a new run begins with; only ``open_run`` gives one.
     """
 
-    def __init__(self, root: Path, label: Iterable[str], manifest: Manifest) -> None:
-        self.identity, self._draft = manifest.identity, manifest
-        words = [re.sub(r"[^a-z0-9.]+", "-", word.lower()).strip("-") for word in label]
-        name = "-".join([*(word[:40] for word in words), self.identity.key])
-        # The same run may be there under a name with other words.
-        self.folder = find_folder(root, self.identity.content) or root / name
-        self.id = self.folder.name
-        self.new_because = ""  # why an earlier run is not used again
-        with storage_errors("be created", self.folder):
-            self.folder.mkdir(parents=True, exist_ok=True)
-        self._read_manifest()
+    def __init__(self, folder: str | Path, draft: Manifest | None = None) -> None:
+        self.folder = Path(folder)
+        self._draft = draft
+        self._manifest: Manifest | None = None
 
-    def _read_manifest(self) -> None:
-        path = self.folder / "manifest.json"
-        self._manifest = read_manifest(self.folder) if path.exists() else None
-        if self._manifest is not None and self._manifest.identity != self.identity:
-            raise StoreError(f"{path}: holds another run's identity; move the folder away")
+    # What is recorded
+
+    @property
+    def id(self) -> str:
+        """The hash of the identity, with which the folder's name ends."""
+        return key_of(self.folder) or self.folder.name
 
     @property
     def is_new(self) -> bool:
         """Whether nothing is recorded of the run yet."""
-        return self._manifest is None
+        return not (self.folder / _MANIFEST).is_file()
 
     @property
     def manifest(self) -> Manifest:
-        """What is recorded of the run, from ``begin`` on."""
-        assert self._manifest is not None, f"{self.folder}: begin the run first"
+        """All that is recorded of the run, but for its answers and scores."""
+        if self._manifest is None:
+            self._manifest = read_manifest(self.folder)
         return self._manifest
+
+    @property
+    def identity(self) -> Identity:
+        """All that can change the result."""
+        return self._draft.identity if self._draft else self.manifest.identity
+
+    @property
+    def command(self) -> Command:
+        """The words of the command."""
+        return self.manifest.asked
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether there are scores."""
+        return (self.folder / "scores.json").exists()
+
+    @cached_property
+    def rankings_run(self) -> "Run":
+        """The run of the rankings: itself, or the run that its answers are built on."""
+        name = self.command.retrieval_run
+        return self if name is None else Run(self.folder.parent / name)
+
+    @cached_property
+    def rankings(self) -> Mapping[str, Retrieval]:
+        """Query id -> its ranking, by the run that answers are built on."""
+        return self.rankings_run._read_log(RANKINGS)
+
+    @cached_property
+    def answers(self) -> Mapping[str, Answered]:
+        """Query id -> its answer; empty for a run of rankings."""
+        return self._read_log(ANSWERS)
+
+    @cached_property
+    def judgements(self) -> Mapping[str, Mapping[str, Any]]:
+        """Query id -> how its answer was judged; empty where nothing was."""
+        return {
+            query_id: {"query_id": query_id, **judged.record, "fingerprint": judged.fingerprint}
+            for query_id, judged in self._read_log(JUDGEMENTS).items()
+        }
+
+    def _read_log(self, log: LogFile[T]) -> dict[str, T]:
+        return log.read(self.folder, read_manifest(self.folder).logs.get(log.file))
+
+    # State
+
+    @cached_property
+    def status(self) -> RunStatus:
+        """``finished``, ``unfinished`` or ``damaged``; every byte of its files is read, once."""
+        if self.problem is not None:
+            return "damaged"
+        is_working = self.is_new or self.manifest.status == "running"
+        return "finished" if self.is_scored and not is_working else "unfinished"
+
+    @cached_property
+    def problem(self) -> str | None:
+        """The first damage that its name and its checksums show, or None."""
+        if self.is_new:
+            return None
+        try:
+            key, rankings = self.identity.key, self.command.retrieval_run
+            if key != key_of(self.folder):
+                return (
+                    f"manifest.json: its identity has the hash {key}, but the folder is named "
+                    f"{self.folder.name}; the manifest was edited or moved"
+                )
+            if rankings and Run(self.folder.parent / rankings).is_new:
+                return f"the run of its rankings is missing: {rankings}"
+            if self.is_scored:
+                read_scores(self.folder)
+                check_tables(self.folder, self.manifest.tables)
+            for records in LOGS:
+                records.check(self.folder, self.manifest.logs.get(records.file))
+        except StoreError as error:
+            return str(error)
+        return None
+
+    # Work
 
     @contextmanager
     def locked(self, tell: Callable[[str], None]) -> Iterator[None]:
@@ -114,12 +209,18 @@ class Run:
             with suppress(OSError):  # a killed process leaves files that it had not put in place
                 for left_behind in self.folder.glob("*.tmp"):
                     left_behind.unlink()
-            self._read_manifest()  # another process may have gone on with it
+            self._check_identity()  # another process may have gone on with it
             try:
                 yield
             except BaseException as error:
                 self._record_error(error)
                 raise
+
+    def _check_identity(self) -> None:
+        self._manifest = None
+        if not self.is_new and self._draft and self.manifest.identity != self._draft.identity:
+            path = self.folder / _MANIFEST
+            raise StoreError(f"{path}: holds another run's identity; move the folder away")
 
     def _record_error(self, error: BaseException) -> None:
         if self._manifest is not None and self._manifest.status != "finished":
@@ -128,13 +229,13 @@ class Run:
 
     def begin(self) -> None:
         """Write the manifest of a new run, if nothing is recorded yet."""
-        if self._manifest is not None:
+        if self._draft is None or not self.is_new:
             return
         command = self._draft.asked
         if command.options is not None:  # how it is scored is recorded with the scores
             options = {n: v for n, v in command.options.items() if n not in _SCORED_BY}
             command = command.model_copy(update={"options": options})
-        entries = {"id": self.id, "asked": command, "status": "running"}
+        entries = {"id": self.folder.name, "asked": command, "status": "running"}
         self._write(self._draft.model_copy(update=entries))
 
     def begin_work(self, **entries: Any) -> None:
@@ -195,7 +296,7 @@ class Run:
         self._write(self.manifest.model_copy(update=entries))
 
     def _write(self, manifest: Manifest) -> None:
-        self._write_document("manifest.json", manifest.to_json())
+        self._write_document(_MANIFEST, manifest.to_json())
         self._manifest = manifest
 
     def write_scores(
@@ -235,6 +336,47 @@ def _add_names_and_metrics(first: Command, command: Command) -> Command:
     return first.model_copy(update={"options": options, **names})
 
 
+def open_run(root: Path, label: Iterable[str], manifest: Manifest) -> Run:
+    """Open the run of an identity to work in it; its folder is created if it is not there.
+
+    Args:
+        root: the folder of all runs.
+        label: words before the hash of the identity, in the name of the folder.
+        manifest: what is written if nothing is recorded yet; its identity says which run it is.
+    """
+    words = [re.sub(r"[^a-z0-9.]+", "-", word.lower()).strip("-") for word in label]
+    name = "-".join([*(word[:40] for word in words), manifest.identity.key])
+    # The same run may be there under a name with other words.
+    folder = find_folder(root, manifest.identity.content) or root / name
+    with storage_errors("be created", folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    run = Run(folder, manifest)
+    run._check_identity()
+    return run
+
+
 def find_folder(root: Path, identity: Mapping[str, Any]) -> Path | None:
     """Return the folder of the run of this identity, if there is one; nothing is written."""
     return min(root.glob(f"*-{run_key(json.loads(json.dumps(identity)))}"), default=None)
+
+
+def list_runs(root: str | Path = "runs") -> list[Run]:
+    """Return all runs of a folder by task, corpus and name, those with unreadable manifests first.
+
+    A run that cannot be read is listed too: its ``status`` is ``damaged``, and its ``problem`` says
+    why.
+
+    Args:
+        root: the folder of all runs.
+
+    Raises:
+        StoreError: there is no such folder.
+    """
+    return sorted(map(Run, run_folders(Path(root))), key=_sort_key)
+
+
+def _sort_key(run: Run) -> tuple[str, str, str]:
+    try:
+        return run.identity.task, run.identity.corpus, run.folder.name
+    except StoreError:
+        return "", "", run.folder.name

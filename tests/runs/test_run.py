@@ -8,7 +8,7 @@ from hypothesis import given
 from target_bench.core.errors import StoreError
 from target_bench.runs.manifest import FORMAT, run_key
 from target_bench.runs.record_log import RANKINGS
-from target_bench.runs.store import Run
+from target_bench.runs.run import Run, open_run
 from tests.builders import ASKED, first_manifest, rewrite, run_identity
 from tests.runs.test_record_log import odd_text
 
@@ -18,39 +18,43 @@ MANIFEST = first_manifest(IDENTITY)
 
 
 def _begun(root: Path) -> Run:
-    run = Run(root, LABEL, MANIFEST)
+    run = open_run(root, LABEL, MANIFEST)
     run.begin()
     run.write_manifest(started="now")
     return run
 
 
 def test_folder_is_named_by_label_and_identity(tmp_path: Path) -> None:
-    run = Run(tmp_path / "deep" / "runs", LABEL, MANIFEST)
+    run = open_run(tmp_path / "deep" / "runs", LABEL, MANIFEST)
     assert run.folder.is_dir()
     key = run_key(IDENTITY)
-    assert run.folder.name == run.id == f"retrieval-mini-test-bm25-fields-title-header-k1-0.9-{key}"
-    assert Run(tmp_path, LABEL, first_manifest(IDENTITY | {"top_k": [5]})).folder.name != run.id
-    assert Run(run.folder.parent, ["bm25"], MANIFEST).folder == run.folder  # spelled otherwise
+    assert run.id == key
+    assert run.folder.name == f"retrieval-mini-test-bm25-fields-title-header-k1-0.9-{key}"
+    assert (
+        open_run(tmp_path, LABEL, first_manifest(IDENTITY | {"top_k": [5]})).folder.name
+        != run.folder.name
+    )
+    assert open_run(run.folder.parent, ["bm25"], MANIFEST).folder == run.folder  # spelled otherwise
 
 
 @pytest.mark.parametrize("word", ["../../etc/passwd", "a/b\\c", "x" * 500, "ä:ö", "", "CON\n"])
 def test_folder_name_is_safe(tmp_path: Path, word: str) -> None:
-    run = Run(tmp_path, ["retrieval", word], MANIFEST)
+    run = open_run(tmp_path, ["retrieval", word], MANIFEST)
     assert run.folder.parent == tmp_path
-    assert len(run.id) < 100
-    assert set(run.id) <= set("abcdefghijklmnopqrstuvwxyz0123456789.-")
+    assert len(run.folder.name) < 100
+    assert set(run.folder.name) <= set("abcdefghijklmnopqrstuvwxyz0123456789.-")
 
 
 @given(odd_text)
 def test_any_manifest_comes_back(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     root, identity = tmp_path_factory.mktemp("runs"), run_identity(setting=text)
-    run = Run(root, LABEL, first_manifest(identity))
+    run = open_run(root, LABEL, first_manifest(identity))
     run.begin()
     run.write_manifest(files={text: "00"}, seconds={"load": 1})
     run.write_manifest(seconds={"load": 2})
-    again = Run(root, LABEL, first_manifest(identity)).manifest
+    again = open_run(root, LABEL, first_manifest(identity)).manifest
     assert again == run.manifest
-    assert (again.format, again.id, again.files) == (FORMAT, run.id, {text: "00"})
+    assert (again.format, again.id, again.files) == (FORMAT, run.folder.name, {text: "00"})
     assert (again.identity.content, again.seconds) == (identity, {"load": 2})
 
 
@@ -76,21 +80,21 @@ def test_the_run_of_another_identity_is_refused(tmp_path: Path) -> None:
     path = _begun(tmp_path).folder / "manifest.json"
     rewrite(path, lambda manifest: manifest["identity"].update(corpus="another"))
     with pytest.raises(StoreError, match=r"manifest\.json: holds another run's identity"):
-        Run(tmp_path, LABEL, MANIFEST)
+        open_run(tmp_path, LABEL, MANIFEST)
 
 
 def test_folder_that_cannot_be_made(tmp_path: Path) -> None:
     """Below a file: that fails for every user."""
     (tmp_path / "file").touch()
     with pytest.raises(StoreError, match=r"cannot be created: .*--out") as raised:
-        Run(tmp_path / "file" / "runs", LABEL, MANIFEST)
+        open_run(tmp_path / "file" / "runs", LABEL, MANIFEST)
     assert raised.value.exit_code == 4
 
 
 @pytest.mark.parametrize("name", ["manifest.json", "retrieval.jsonl", "scores.json"])
 def test_files_that_cannot_be_written(tmp_path: Path, name: str) -> None:
     """A folder stands in the place of the file."""
-    run = Run(tmp_path, LABEL, MANIFEST)
+    run = open_run(tmp_path, LABEL, MANIFEST)
     (run.folder / name / "in the way").mkdir(parents=True)
 
     def write() -> None:
