@@ -274,7 +274,7 @@ def _read_time(run: Result) -> datetime:
 def _find_alike(run: Run) -> Iterator[Result]:
     """Yield the other runs of the same task, corpus, split and labels."""
     command = run.manifest.asked
-    words = run.id.rpartition("-")[0]
+    words = run.folder.name.rpartition("-")[0]
     for folder in run_folders(run.folder.parent):
         if folder != run.folder and folder.name.rpartition("-")[0] == words:
             with suppress(StoreError):

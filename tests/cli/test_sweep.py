@@ -128,7 +128,7 @@ if not CAN_MOUNT:  # a skip would count as a failure
 def test_seconds_are_cold_or_a_dash() -> None:
     def outcome(number: int, **times: Any) -> CellOutcome:
         scores = {"recall@10": Score(0.5, 0.4, 0.6, 10, "s")}
-        result: Any = SimpleNamespace(times=ColdTimes(**times), all_scores=scores)
+        result: Any = SimpleNamespace(times=ColdTimes(**times), scores=scores)
         return CellOutcome(
             SweepCell(number, RunConfig(tasks="retrieval", corpora="mini", retrievers="bm25")),
             20.0,
