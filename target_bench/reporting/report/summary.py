@@ -290,8 +290,8 @@ def list_reasons(runs: Sequence[ReportRun]) -> Shown:
     rows = [
         (i, why, counts)
         for i, run in enumerate(runs)
-        if run.run.report
-        for why, counts in run.task.view.breakdown(run.run.report).items()
+        if run.run.stored.report
+        for why, counts in run.task.view.breakdown(run.run.stored.report).items()
     ]
     totals = Counter[str]()
     for _, _, counts in rows:
