@@ -8,18 +8,23 @@ import codecs
 import csv
 import io
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import accumulate, zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from target_bench.core.errors import DataError
 from target_bench.core.release import Release
 from target_bench.data.checks import Grid, fill_rows
 from target_bench.data.formats.file_tables import NO_QUOTE, FileSettings, FileTable
-from target_bench.data.formats.headers import count_preamble, names_values
+from target_bench.data.formats.headers import (
+    Line,
+    find_divided,
+    find_preamble,
+    find_width,
+    names_values,
+)
 
 DELIMITERS = (",", ";", "\t", "|")
 """What may separate cells where no setting says so."""
@@ -64,14 +69,6 @@ _RAGGED_ADVICE = (
 )
 
 
-class Line(NamedTuple):
-    """A row of a CSV file."""
-
-    number: int  # the line of the file on which it ends, from 1
-    before: int  # that on which the row before it ends, 0 for the first
-    cells: list[str]
-
-
 def read_csv(release: Release, path: Path, settings: FileSettings | None = None) -> list[FileTable]:
     """Read the table of a CSV file."""
     settings = settings or FileSettings()
@@ -87,7 +84,7 @@ def read_csv(release: Release, path: Path, settings: FileSettings | None = None)
     lines = _read_quoted_lines(release, path, text, actual, settings)
     before = settings.preamble
     if before is None:
-        before = _find_preamble(lines[:_ENOUGH_ROWS])
+        before = find_preamble(lines[:_ENOUGH_ROWS])
         if before:
             release.remark(_PREAMBLE, f"{path}: {before}")
         elif number := _find_blank_line(lines[:_ENOUGH_ROWS]):
@@ -241,15 +238,9 @@ def _is_in_texts(rows: Sequence[Line]) -> bool:
     return first > 0 and not after_blank and 2 * as_in_texts > len(divided)
 
 
-def _find_width(lines: Sequence[Line]) -> int:
-    """Return the most frequent number of cells, the larger one of equals."""
-    counts = Counter(len(line.cells) for line in lines)
-    return max(counts, key=lambda width: (counts[width], width), default=0)
-
-
 def _rate(lines: Sequence[Line]) -> float:
     """Return which share of the rows has the most frequent number of cells, from two on."""
-    width = _find_width(lines)
+    width = find_width(lines)
     return sum(len(line.cells) == width for line in lines) / len(lines) if width > 1 else 0.0
 
 
@@ -305,39 +296,13 @@ def _read_quoted_lines(
 # Lines above the header
 
 
-def _find_preamble(lines: Sequence[Line]) -> int:
-    """Return the line on which the preamble ends, 0 without any."""
-    filled, divided = _find_divided(lines)
-    n = count_preamble([line.cells for line in filled], divided)
-    start = lines.index(filled[n]) if n else 0
-    return _find_text_lines(lines[start:]) or (filled[n].before if n else 0)
-
-
 def _find_blank_line(lines: Sequence[Line]) -> int:
     """Return the first blank line of a table's first rows, 0 without any or if most are divided."""
-    filled, divided = _find_divided(lines)
+    filled, divided = find_divided(lines)
     is_regular = not divided or divided[0] > _FIRST_ROWS or 2 * len(divided) >= len(filled)
-    if is_regular or _find_width(lines) < 2:
+    if is_regular or find_width(lines) < 2:
         return 0
     return filled[divided[0] - 1].number + 1
-
-
-def _find_divided(lines: Sequence[Line]) -> tuple[list[Line], list[int]]:
-    """Return the lines with text, and the places of those that have a blank one above them."""
-    filled = [line for line in lines if any(cell.strip() for cell in line.cells)]
-    return filled, [i for i in range(1, len(filled)) if filled[i].before > filled[i - 1].number]
-
-
-def _find_text_lines(lines: Sequence[Line]) -> int:
-    """Return how many lines with text in their first cell alone stand before the header."""
-    width = _find_width(lines)
-    for start, line in enumerate(lines):
-        # a table of two columns may well have an empty second cell
-        is_text_line = 1 == len(line.cells) < width or (width > 2 and not any(line.cells[1:]))
-        if not is_text_line:
-            rows = sum(len(below.cells) == width for below in lines[start:])
-            return line.before if start and rows > 1 else 0
-    return 0
 
 
 def _read_lines(place: object, text: str, most: int | None = None, **dialect: Any) -> list[Line]:

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from target_bench.core.schema import Cell
 
@@ -19,7 +20,47 @@ _MOST_LINES = 20
 _COMMENT_WITH_KEY = re.compile(r"#+\s*[^,;\t]*\w:(\s|$)")
 
 
-def count_preamble(rows: Sequence[Sequence[str]], after_blank: Collection[int] = ()) -> int:
+class Line(NamedTuple):
+    """A row of a CSV file or of a sheet."""
+
+    number: int  # the line of the file on which it ends, from 1
+    before: int  # that on which the row before it ends, 0 for the first
+    cells: Sequence[str]
+
+
+def find_preamble(lines: Sequence[Line]) -> int:
+    """Return the line on which what stands above the header ends, 0 without any."""
+    filled, divided = find_divided(lines)
+    n = _count_preamble([line.cells for line in filled], divided)
+    start = lines.index(filled[n]) if n else 0
+    return _find_text_lines(lines[start:]) or (filled[n].before if n else 0)
+
+
+def find_divided(lines: Sequence[Line]) -> tuple[list[Line], list[int]]:
+    """Return the lines with text, and the places of those that have a blank one above them."""
+    filled = [line for line in lines if any(cell.strip() for cell in line.cells)]
+    return filled, [i for i in range(1, len(filled)) if filled[i].before > filled[i - 1].number]
+
+
+def find_width(lines: Sequence[Line]) -> int:
+    """Return the most frequent number of cells, the larger one of equals."""
+    counts = Counter(len(line.cells) for line in lines)
+    return max(counts, key=lambda width: (counts[width], width), default=0)
+
+
+def _find_text_lines(lines: Sequence[Line]) -> int:
+    """Return how many lines with text in their first cell alone stand before the header."""
+    width = find_width(lines)
+    for start, line in enumerate(lines):
+        # a table of two columns may well have an empty second cell
+        is_text_line = 1 == len(line.cells) < width or (width > 2 and not any(line.cells[1:]))
+        if not is_text_line:
+            rows = sum(len(below.cells) == width for below in lines[start:])
+            return line.before if start and rows > 1 else 0
+    return 0
+
+
+def _count_preamble(rows: Sequence[Sequence[str]], after_blank: Collection[int]) -> int:
     """Count the leading rows with several cells, or comments, that stand above the header.
 
     ``after_blank`` numbers the rows that have a blank one above them, from 0.

@@ -21,7 +21,7 @@ from target_bench.core.schema import Cell
 from target_bench.data.formats.cells import convert_cells
 from target_bench.data.formats.csv_files import is_text
 from target_bench.data.formats.file_tables import FileSettings, FileTable
-from target_bench.data.formats.headers import count_preamble
+from target_bench.data.formats.headers import Line, find_preamble
 from target_bench.data.formats.number_formats import (
     Shown,
     parse_column,
@@ -294,25 +294,14 @@ def _fill_spans(sheet: Sheet) -> list[list[Cell]]:
 
 
 def _count_rows_before(sheet: Sheet) -> int:
-    rows = _fill_spans(sheet)[:_ENOUGH_ROWS]
-    texts = [["" if c is None else str(c) for c in row] for row in rows]
-    filled = [i for i, row in enumerate(texts) if any(row)]
-    divided = [n for n in range(1, len(filled)) if filled[n] > filled[n - 1] + 1]
-    n = count_preamble([texts[i] for i in filled], divided)
-    return max(_count_title_rows(sheet), filled[n] if n else 0)
-
-
-def _count_title_rows(sheet: Sheet) -> int:
-    """Count the leading rows with nothing but their first cell, where that can be no column."""
     width = len(sheet.rows[0])
     across = {s.row for s in sheet.spans if s.columns == width > 1}
-    start = 0
-    for row in sheet.rows:
-        is_title = start in across or width > 2 or row[0] is None  # an empty row follows a title
-        if any(cell is not None for cell in row[1:]) or not is_title:
-            break
-        start += 1
-    return start if start + 1 < len(sheet.rows) else 0
+    lines = []
+    for i, row in enumerate(_fill_spans(sheet)[:_ENOUGH_ROWS]):
+        cells = ["" if cell is None else str(cell) for cell in row]
+        if any(cells):
+            lines.append(Line(i + 1, i, cells[:1] if i in across else cells))
+    return find_preamble(lines)
 
 
 def _count_header_rows(sheet: Sheet) -> int:

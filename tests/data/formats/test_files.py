@@ -64,7 +64,7 @@ def test_invalid_settings(settings: dict[str, Any], fault: str) -> None:
 
 cells = st.text(
     st.characters(exclude_characters='\0;|\t\r\n",\ufeff', exclude_categories=["Cs"]), min_size=1
-)
+).filter(str.strip)  # a row that ends with blank cells may be a title
 
 
 @given(st.data(), st.sampled_from(DELIMITERS), st.integers(2, 4))
