@@ -37,6 +37,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_runs_on_mini(folder: Path, name: str) -> None:
     """On a part of its questions."""
     text = (EXAMPLES / f"{name}.yaml").read_text(encoding="utf-8")
+    if name == "needle":  # which is of FeTaQA and of 100,000 tables
+        text = text.replace("corpora: fetaqa", "corpora: mini")
+        text = text.replace("1000, 10000, 100000]", "100, 1000]")
     assert text.count("corpora: mini") == 1
     file = folder / f"{name}.yaml"
     file.write_text(text.replace("corpora: mini", "corpora: {name: mini, limit: 30}"))
