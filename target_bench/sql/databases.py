@@ -95,37 +95,14 @@ def open_sqlite(path: Path) -> Iterator[sqlite3.Connection]:
         raise DataError(f"{path}: cannot be read as SQLite: {error}. {advice}") from error
 
 
-def _check_whole(path: Path, head: bytes) -> None:
-    """Refuse a file that is shorter than its own header says (a download that broke off)."""
-    # The number of pages counts only if the last program that wrote the file kept it up to date
-    # (SQLite's file format, section 1.3.7).
-    if len(head) < 100 or not head.startswith(b"SQLite format 3\0") or head[24:28] != head[92:96]:
-        return
-    page = int.from_bytes(head[16:18], "big")
-    if page & (page - 1):  # no power of two: not SQLite's
-        return
-    size = (65536 if page == 1 else page) * int.from_bytes(head[28:32], "big")
-    actual_size = path.stat().st_size
-    if actual_size < size and not _find_log(path).exists():
-        raise DataError(
-            f"{path}: cannot be read as SQLite: it is truncated: {actual_size:,} of {size:,} "
-            "bytes. Copy or download it again, or move it away."
-        )
-
-
-def _find_log(path: Path) -> Path:
-    return path.with_name(f"{path.name}-wal")
-
-
 def _make_uri(path: Path) -> str:
     try:
         with path.open("rb") as file:
-            head = file.read(100)
+            head = file.read(20)
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
-    _check_whole(path, head)
     # A database with a write-ahead log is opened so that no file is left beside it.
-    is_still = head[18:20] == b"\x02\x02" and not _find_log(path).exists()
+    is_still = head[18:] == b"\x02\x02" and not path.with_name(f"{path.name}-wal").exists()
     return f"{path.resolve().as_uri()}?mode=ro{'&immutable=1' if is_still else ''}"
 
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import zip_longest
 from typing import Any
@@ -38,18 +38,18 @@ def read_json_tables(text: str) -> ReadAnswer:
     """Read the tables of JSON documents.
 
     A table is a list of objects, a list of lists whose first is the header, an object whose values
-    are all columns (lists, or objects with the numbers of rows), or one with ``header`` (or
-    ``columns``) and ``rows`` (or ``data``), perhaps with a ``name``. An object whose
-    values are tables holds them by name, ``{"tables": [...]}`` in a list. Several documents that
-    are records, or rows, are one table (JSON lines). A document that is cut off is closed after its
-    last whole value, a comma before a closing bracket is left out, and numbers stay as written.
+    are all columns, or one with ``header`` (or ``columns``) and ``rows`` (or ``data``), maybe with
+    a ``name``. An object whose values are tables holds them by name, ``{"tables": [...]}`` in a
+    list. Several documents without lists or objects in them are the rows of one table (JSON lines).
+    A document that is cut off is closed after its last whole value, a comma before a closing
+    bracket is left out, and numbers stay as written.
     """
     inside, faults = strip_fences(text)
     check_depth(inside)
     documents = _read_documents(inside.strip(), faults)
     if not documents:
         return make_unreadable("syntax" if inside.strip()[:1] in ("{", "[") else "no_table")
-    if len(documents) > 1 and (_are_records(documents) or _are_rows(documents)):
+    if len(documents) > 1 and all(document and _is_flat(document) for document in documents):
         documents = [documents]
     tables = [table for document in documents for table in _find_tables(document, "", faults)]
     cells = [cell for _, rows in tables for row in rows for cell in row]
@@ -125,16 +125,21 @@ def _close_document(text: str) -> str:
     return text[:cut] + stack_then[::-1].translate({ord("["): "]", ord("{"): "}"})
 
 
-def _are_records(documents: Sequence[Any]) -> bool:
-    """Return whether documents are objects of cells that share a field: the lines of a table."""
-    return all(
-        isinstance(d, Mapping) and d and not _holds_table(d) and not _has_columns(d)
-        for d in documents
-    ) and bool(set.intersection(*map(set, documents)))
+def _is_flat(value: Any) -> bool:
+    """Return whether a value is a list, or an object, that has no lists and objects in it."""
+    cells = value.values() if isinstance(value, Mapping) else value
+    return isinstance(value, list | Mapping) and not any(
+        isinstance(cell, list | Mapping) for cell in cells
+    )
 
 
-def _are_rows(documents: Sequence[Any]) -> bool:
-    return all(isinstance(d, list) and d and _is_column(d) for d in documents)
+def _holds_table(value: Mapping[str, Any]) -> bool:
+    """Return whether an object holds tables: lists of lists or objects, or objects with rows."""
+    return any(
+        (isinstance(item, list) and not _is_flat(item))
+        or (isinstance(item, Mapping) and bool({*_ROWS, *_HEADERS} & set(item)))
+        for item in value.values()
+    )
 
 
 def _find_tables(value: Any, name: str, faults: list[Fault]) -> Iterator[RawTable]:
@@ -143,7 +148,9 @@ def _find_tables(value: Any, name: str, faults: list[Fault]) -> Iterator[RawTabl
     elif not isinstance(value, list):
         faults += ["prose"] if value is not None else []  # a value beside tables
     elif value and all(isinstance(row, Mapping) and not _holds_table(row) for row in value):
-        yield name, _join_records(value)
+        header = list(dict.fromkeys(key for record in value for key in record))
+        _check_size(len(header), len(value))
+        yield name, _name_columns(header, ([r.get(k, _ABSENT) for k in header] for r in value))
     elif any(isinstance(r, list) for r in value) and not any(isinstance(r, Mapping) for r in value):
         yield name, [row if isinstance(row, list) else [row] for row in value]
     else:
@@ -155,55 +162,28 @@ def _find_in_object(value: Mapping[str, Any], name: str, faults: list[Fault]) ->
     title = next((value[key] for key in _NAMES if isinstance(value.get(key), str)), name)
     rows = next((value[key] for key in _ROWS if isinstance(value.get(key), list)), None)
     header = next((value[key] for key in _HEADERS if isinstance(value.get(key), list)), None)
-    if rows is not None and all(isinstance(row, list) for row in rows):
-        yield title, [*([header] if header is not None else []), *rows]
-    elif rows is not None:
+    if rows is not None and not all(isinstance(row, list) for row in rows):
         yield from _find_tables(rows, title, faults)
-    elif header is not None:
-        yield title, [header]
+    elif rows is not None or header is not None:
+        yield title, [*([header] if header is not None else []), *(rows or [])]
     elif _holds_table(value):
         for key, item in value.items():
             if key not in _NAMES or not isinstance(item, str):
                 yield from _find_tables(item, title if key == "tables" else key, faults)
-    elif value and _has_columns(value):
-        yield title, _join_columns(value)
+    elif value and all(isinstance(column, list) for column in value.values()):
+        _check_size(len(value), max(map(len, value.values())))
+        yield title, _name_columns(value, zip_longest(*value.values(), fillvalue=_ABSENT))
     elif value:
         yield title, [((field,), cell) for field, cell in value.items()]
 
 
-def _holds_table(value: Mapping[str, Any]) -> bool:
-    """Return whether an object holds tables: some value is a list of lists or objects."""
-    return any(
-        (isinstance(item, list) and not _is_column(item))
-        or (isinstance(item, Mapping) and bool({*_ROWS, *_HEADERS} & set(item)))
-        for item in value.values()
-    )
+def _check_size(n_columns: int, n_rows: int) -> None:
+    if n_columns * n_rows > MOST_CELLS:
+        raise UnreadableTableError("too_long", f"{n_rows} rows of {n_columns} fields")
 
 
-def _has_columns(value: Mapping[str, Any]) -> bool:
-    return all(map(_is_column, value.values()))
-
-
-def _is_column(value: Any) -> bool:
-    """Return whether a value is the cells of a column, in a list or by the numbers of rows."""
-    if isinstance(value, Mapping):
-        return all(map(str.isdigit, value)) and _is_column(list(value.values()))
-    return isinstance(value, list) and not any(isinstance(cell, list | Mapping) for cell in value)
-
-
-def _join_columns(columns: Mapping[str, Any]) -> Sequence[Sequence[Any]]:
-    lists = [list(c.values()) if isinstance(c, Mapping) else c for c in columns.values()]
-    if len(lists) * max(map(len, lists)) > MOST_CELLS:
-        raise UnreadableTableError("too_long", f"{len(lists)} columns")
-    return [[(name,) for name in columns], *zip_longest(*lists, fillvalue=_ABSENT)]
-
-
-def _join_records(records: Sequence[Mapping[str, Any]]) -> Sequence[Sequence[Any]]:
-    header = list(dict.fromkeys(key for record in records for key in record))
-    if len(header) * len(records) > MOST_CELLS:
-        raise UnreadableTableError("too_long", f"{len(records)} records of {len(header)} fields")
-    rows = ([record.get(key, _ABSENT) for key in header] for record in records)
-    return [[(name,) for name in header], *rows]
+def _name_columns(names: Iterable[str], rows: Iterable[Sequence[Any]]) -> Sequence[Sequence[Any]]:
+    return [[(name,) for name in names], *rows]
 
 
 def _write_cell(value: Any) -> str:

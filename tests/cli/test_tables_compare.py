@@ -44,7 +44,6 @@ def test_differences_are_explained_on_the_terminal_and_in_a_page(
             "<tr><td>Bob</td><td>1.75</td></tr></table>",
         ),
         ("columns.json", '{"name": ["Ann", "Bob"], "height (m)": [1.8, 1.75]}'),
-        ("columns.json", '{"name": {"0": "Ann", "1": "Bob"}, "height (m)": {"0": 1.8, "1": 1.75}}'),
     ],
 )
 def test_a_table_is_read_in_any_format(

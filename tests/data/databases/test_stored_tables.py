@@ -152,7 +152,7 @@ def test_faults_when_read(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"x\.sqlite: cannot be read as SQLite: .*malformed"):
         list(rows)
     path.write_bytes(whole[:-4096])
-    with pytest.raises(DataError, match="it is truncated: "):
+    with pytest.raises(DataError, match="malformed"):
         len(rows)
     path.unlink()
     with pytest.raises(DataError, match=r"x\.sqlite: there is no such file"):
