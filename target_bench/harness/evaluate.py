@@ -25,7 +25,15 @@ from target_bench.core.run_config import (
 from target_bench.core.schema import Dataset
 from target_bench.core.settings import check_named_once, named, read_texts
 from target_bench.core.task import Task
-from target_bench.data.load import CorpusLike, LoadOnce, make_loader, once, tasks_and_corpora
+from target_bench.core.text_tables import first_of
+from target_bench.data.load import (
+    HUB_PREFIX,
+    CorpusLike,
+    LoadOnce,
+    make_loader,
+    once,
+    tasks_and_corpora,
+)
 from target_bench.data.selection import limit_queries, select_task
 from target_bench.harness.consent import Confirm
 from target_bench.harness.run_system import run_system
@@ -183,10 +191,24 @@ def load_queries(text: str, corpus: CorpusLike, config: RunConfig, load_once: Lo
     if not dataset.queries:
         raise DataError(
             f"corpus {dataset.info.name}, split {dataset.split}: {len(dataset.corpus)} tables and "
-            "no query. docs/data.md shows how queries are written, and target-bench ask writes "
-            "some; target-bench search needs none."
+            f"no query. {_explain_queries(dataset)}"
         )
     return limit_queries(select_task(dataset, find_task(text)), config.limit)
+
+
+def _explain_queries(dataset: Dataset) -> str:
+    """Say how queries get into a corpus without any."""
+    if dataset.info.title.startswith(HUB_PREFIX):
+        fields = first_of([str(name) for name in next(iter(dataset.corpus)).header], 8)
+        return (
+            f"If its records ({fields}) are questions with their tables, say what is in which "
+            "field, as in --columns query=question,answer=answers,header=table.header,"
+            "rows=table.rows"
+        )
+    return (
+        "docs/data.md shows how queries are written, and target-bench ask writes some; "
+        "target-bench search needs none."
+    )
 
 
 def check_properties(names: Sequence[str], data: Iterable[tuple[str, Dataset]]) -> None:

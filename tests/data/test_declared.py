@@ -338,6 +338,13 @@ def test_columns_that_are_none(server: Server, columns: str, fault: str) -> None
         evaluate("bm25", "mini", columns=columns)
 
 
+def test_records_without_columns_are_told_how_to_name_them(server: Server) -> None:
+    server.copies["me/qa"] = {"data/test.parquet": _parquet([_moons(1)])}
+    done = CliRunner().invoke(app, ["run", "hf:me/qa", "--retriever", "bm25"])
+    advice = "records (question, answers, table) are questions with their tables, say what is in"
+    assert advice in str(done.exception)
+
+
 def test_files_of_several_configurations(server: Server) -> None:
     server.copies["me/two"] = {
         f"{name}/test.csv": b'q,a,t\nwho?,Ann,"[[""n""], [""Ann""]]"\n' for name in ("x", "y")
