@@ -208,7 +208,8 @@ class _Reader:
             found = self.read(content, depth + 1)
             if found:
                 return found
-        for record in [*_find_objects(text)][::-1] or [_repair_object(text)]:
+        records = [record for record in _find_objects(text) if record]
+        for record in records[::-1] or [_repair_object(text)]:
             found = self._read_json(record, depth)
             if found:
                 return found

@@ -190,41 +190,24 @@ class Jobs:
                 gold there, to run the prediction there too; None where no other engine judges.
             known: what each text gave, if it met a limit before.
         """
-        from target_bench.metrics.sql_results import compare_results
-
-        rules = [("bird", "soft_f1", "spider")] if len(texts) == 1 else _RULES_OF_TEXTS
+        own, spiders = ("bird", "soft_f1"), ("spider",)
+        rules = [(*own, *spiders)] if len(texts) == 1 else [own, spiders]
         attempts: list[Attempt] = []
         for i, (sql, gold, stop) in enumerate(zip(texts, golds, known, strict=True)):
-            step = f"run{' spider' * i}"
+            suffix, times = (" spider", 1) if i else ("", repeat)
             if stop is not None:
                 ran = Executed(*stop)
             elif i and sql == texts[0]:  # the gold alone has another text for Spider
                 ran = attempts[0].executed
             else:
-                ran = self._run(step, where, sql, 1 if i else repeat)
-
-            def compare(
-                ran: Executed,
-                gold: Rows | None,
-                names: Sequence[str] = rules[i],
-                step: str = f"compare{' spider' * i}",
-            ) -> dict[str, float]:
-                if gold is None or ran.outcome != "executed":
-                    return {}
-                self._tell(step, "the comparison of its result with the gold's")
-                return compare_results(names, gold, ran.rows, gold_sql)
-
+                ran = self._run(f"run{suffix}", where, sql, times)
+            compare = partial(self._compare, f"compare{suffix}", rules[i], gold_sql)
             attempt = Attempt(ran, preview(ran), len(ran.rows), compare(ran, gold))
             if check is not None:
                 copy, file, columns, golds_there = check
-                self._tell(f"translate{' spider' * i}", "reading the statement")
-                kind, text = self.translate(sql, file, columns)
-                if kind != "own":  # else SQLite itself says what is wrong with it
-                    there = Executed("error", message=f"it has no translation: {text}")
-                    if kind == "copy":
-                        there = self._run(f"{step} in DuckDB", copy, text, 1 if i else repeat)
-                    values_there = compare(there, golds_there[i])
-                    attempt = self._check(attempt, there, values_there, bool(i))
+                there = self._run_copy(suffix, copy, sql, file, columns, times)
+                if there is not None:  # else SQLite itself says what is wrong with it
+                    attempt = self._check(suffix, attempt, there, compare(there, golds_there[i]))
             attempts.append(attempt)
         return [attempt.to_plain() for attempt in attempts]
 
@@ -282,25 +265,45 @@ class Jobs:
         self._open.move_to_end(where)
         return self._open[where]
 
+    def _compare(
+        self, step: str, rules: Sequence[str], gold_sql: str, ran: Executed, gold: Rows | None
+    ) -> dict[str, float]:
+        """Return the value of each rule; none where either failed."""
+        from target_bench.metrics.sql_results import compare_results
+
+        if gold is None or ran.outcome != "executed":
+            return {}
+        self._tell(step, "the comparison of its result with the gold's")
+        return compare_results(rules, gold, ran.rows, gold_sql)
+
+    def _run_copy(
+        self, suffix: str, copy: Where, sql: str, file: str, columns: Any, repeat: int
+    ) -> Executed | None:
+        """Run a statement of SQLite's in DuckDB; None where SQLite does not compile it."""
+        self._tell(f"translate{suffix}", "reading the statement")
+        kind, text = self.translate(sql, file, columns)
+        if kind == "own":
+            return None
+        if kind == "none":
+            return Executed("error", message=f"it has no translation: {text}")
+        return self._run(f"run in DuckDB{suffix}", copy, text, repeat)
+
     def _check(
-        self, attempt: Attempt, here: Executed, values_here: Mapping[str, float], repeated: bool
+        self, suffix: str, attempt: Attempt, here: Executed, values_here: Mapping[str, float]
     ) -> Attempt:
         """Return an attempt in SQLite with how it differs from the result in DuckDB."""
         from target_bench.metrics.sql_results import same_rows
 
         ran, values = attempt.executed, attempt.values
-        self._tell(f"agree{' spider' * repeated}", "comparing what both engines gave")
-        difference = explain_difference(
-            here, ran, partial(same_rows, here.rows, ran.rows, repeated)
-        )
+        self._tell(f"agree{suffix}", "comparing what both engines gave")
+        same = partial(same_rows, here.rows, ran.rows, bool(suffix))
+        difference = explain_difference(here, ran, same)
         if not difference and any(values.get(r) != values_here.get(r) for r in ("bird", "spider")):
             difference = "has the gold's rows in one engine alone"
         if not difference and here.outcome == "executed":
             ran = replace(ran, seconds=here.seconds)  # of the engine that judges
         return attempt._replace(executed=ran, differs=difference)
 
-
-_RULES_OF_TEXTS = [("bird", "soft_f1"), ("spider",)]
 
 JOBS: Mapping[str, Callable[..., Any]] = {
     name: job for name, job in vars(Jobs).items() if not name.startswith("_")
