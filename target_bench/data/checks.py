@@ -25,13 +25,18 @@ _RAGGED = (
 )
 
 
-def check_tables(tables: Iterable[Table], release: Release | None = None) -> Iterator[Table]:
+def check_tables(
+    tables: Iterable[Table], release: Release | None = None, notes: list[str] | None = None
+) -> Iterator[Table]:
     """Yield the same tables, with texts in NFC, each checked as it passes.
+
+    After the last one, what is peculiar about them is in ``notes``.
 
     Of a release, rows that are not as long as their header are filled, with a remark, and a table
     of a database has its name as title; elsewhere such rows are refused.
     """
     seen: set[TableId] = set()
+    counts = dict.fromkeys(_PECULIAR, 0)
     for table in tables:
         if not isinstance(table, Table):
             raise TypeError(f"expected Table, found {type(table).__name__}")
@@ -65,7 +70,12 @@ def check_tables(tables: Iterable[Table], release: Release | None = None) -> Ite
             fault = f": header and rows should be lists of cells: {error}"
         if fault:
             raise DataError(f"table {composed.id}{fault}")
+        if notes is not None:
+            for what, is_so in _PECULIAR.items():
+                counts[what] += is_so(composed)
         yield composed
+    if notes is not None:
+        notes += [f"{n} of {len(seen)} tables {what}" for what, n in counts.items() if n]
 
 
 def _is_id(value: Any) -> bool:
@@ -134,17 +144,6 @@ def fill_rows(
 def has_title(table: Table) -> bool:
     """Return whether its context has a title that is not blank."""
     return bool(str(table.context.get("title") or "").strip())
-
-
-def note_peculiarities(tables: Iterable[Table], notes: list[str]) -> Iterator[Table]:
-    """Yield the same tables; after the last one, what is peculiar about them is in ``notes``."""
-    n, counts = 0, dict.fromkeys(_PECULIAR, 0)
-    for table in tables:
-        n += 1
-        for what, is_so in _PECULIAR.items():
-            counts[what] += is_so(table)
-        yield table
-    notes += [f"{count} of {n} tables {what}" for what, count in counts.items() if count]
 
 
 def is_peculiarity(note: str) -> bool:

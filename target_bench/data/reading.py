@@ -1,6 +1,6 @@
 """One split of a corpus from its folder: tables, queries and databases, each checked."""
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -21,7 +21,6 @@ from target_bench.data.checks import (
     check_queries,
     check_query,
     check_tables,
-    note_peculiarities,
 )
 from target_bench.data.databases.stored_tables import read_stored_tables
 from target_bench.data.folders import folder_of_code
@@ -92,8 +91,8 @@ def read_part(reader: CorpusLoader, folder: Path, split: str, kind: Kind) -> Par
         releases.append(release)
         if kind is QUERIES:
             return release, map(check_query, reader.queries(release, split)), notes
-        tables = check_tables(reader.tables(release, split), release)
-        tables = note_families(note_peculiarities(tables, notes), notes)
+        tables = check_tables(reader.tables(release, split), release, notes)
+        tables = note_families(tables, notes)
         return release, add_languages(tables) if reader.info.any_task else tables, notes
 
     with _explain_errors(reader, releases, f"{kind.name} of {split}"):
@@ -149,7 +148,7 @@ def make_dataset(
     corpus: Corpus | Iterable[Table],
     queries: Iterable[Query],
     files: Mapping[str, str] | None = None,
-    notes: Sequence[str] | None = None,
+    notes: Sequence[str] = (),
     tables_alone: bool = False,
     databases: Mapping[str, Path] | None = None,
 ) -> Dataset:
@@ -160,12 +159,12 @@ def make_dataset(
             or a gold table is not in the corpus; the message names the files.
     """
     where = f"corpus {info.name}, split {split}{_list_files(list(files or ())[::-1])}"
-    databases = databases or {}
+    databases, shown = databases or {}, list[str]()  # what is peculiar about tables in memory
     if isinstance(corpus, Corpus):
         tables, queries = corpus, tuple(queries)
     else:
         try:
-            tables, queries = MemoryCorpus(corpus), tuple(map(check_query, queries))
+            tables, queries = MemoryCorpus(corpus, shown), tuple(map(check_query, queries))
         except DataError as error:
             raise DataError(f"{where}: {error}") from error
     if not (queries or tables_alone) or (not tables and any(query.gold for query in queries)):
@@ -173,9 +172,7 @@ def make_dataset(
             f"{where}: {len(tables)} tables and {len(queries)} queries; both are needed"
         )
     check_queries(queries, tables, where)
-    if notes is None:
-        deque(note_peculiarities(tables, notes := []), maxlen=0)
-    notes = [*(_note_languages(tables) if info.any_task else ()), *notes]
+    notes = [*(_note_languages(tables) if info.any_task else ()), *shown, *notes]
     if silent := sum(1 for query in queries if not query.text.strip()):
         notes.append(f"{silent} of {len(queries)} queries are empty")
     if databases or SQL_TASK in info.tasks:

@@ -107,8 +107,8 @@ class HashedCorpus(Corpus):
 class MemoryCorpus(HashedCorpus):
     """A corpus whose tables all lie in memory. It gives away copies of them."""
 
-    def __init__(self, tables: Iterable[Table]) -> None:
-        self._tables = tuple(check_tables(tables))
+    def __init__(self, tables: Iterable[Table], notes: list[str] | None = None) -> None:
+        self._tables = tuple(check_tables(tables, notes=notes))
         self._ids = tuple(table.id for table in self._tables)
 
     def at(self, place: int) -> Table:
