@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from target_bench.core.files import FIELD, sealed
+from target_bench.core.files import FIELD, add_seal
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Corpus, TableId
 from target_bench.core.user_code import split_place
@@ -177,7 +177,7 @@ def rewrite(path: Path, change: Callable[[Record], Record | None]) -> Record:
     record = json.loads(path.read_bytes())
     record.pop(FIELD, None)
     record = change(record) or record
-    path.write_text(json.dumps(sealed(record), indent=2), encoding="utf-8")
+    path.write_text(json.dumps(add_seal(record), indent=2), encoding="utf-8")
     return record
 
 

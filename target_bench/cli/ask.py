@@ -126,11 +126,11 @@ def _print(
     target: str,
     scores: Mapping[str, "Score"],
 ) -> None:
-    from target_bench.core.text_tables import counted, say
+    from target_bench.core.text_tables import count_noun, say
     from target_bench.harness.questions import find_weakness
 
     n = len(written.queries) - repeated
-    say(f"{counted(n, 'question')} written to {path}.")
+    say(f"{count_noun(n, 'question')} written to {path}.")
     say("For example:")
     for query in written.queries[:_SHOWN]:
         say(f"  {query.text}  [{query.gold[0].label}]")

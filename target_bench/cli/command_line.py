@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 from target_bench.cli.progress import clean
 from target_bench.core.credentials import mask_warnings
 from target_bench.core.errors import PASSED_ON, PluginError, TargetBenchError
-from target_bench.core.user_code import described, place
+from target_bench.core.user_code import describe_exception, place
 from target_bench.core.version import __version__
 
 INTERNAL_ERROR = 1
@@ -38,10 +38,10 @@ def main(app: typer.Typer) -> None:
     except BaseException as error:
         line_of_user = place(error)
         if line_of_user:  # code that is not ours, called where nobody expected it to raise
-            _say(f"Error: a plug-in raised {described(error)}{line_of_user}")
+            _say(f"Error: a plug-in raised {describe_exception(error)}{line_of_user}")
             sys.exit(PluginError.exit_code)
         _say(
-            f"Internal error: {described(error)}\n"
+            f"Internal error: {describe_exception(error)}\n"
             "Unless `pip check` finds a package of the wrong version, this is a fault of "
             "target-bench; please report it with the output of --debug."
         )

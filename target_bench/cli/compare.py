@@ -139,7 +139,9 @@ def plot(
         if context.params[name] and name not in _OPTIONS[kind]:
             raise ConfigError(f"--{name.replace('_', '-')} is not for plot {kind}")
     varied = _VARIED.get(kind)
-    folders = _named(runs, {name: value for name, value in COMPARED.items() if name != varied})
+    folders = _find_named_runs(
+        runs, {name: value for name, value in COMPARED.items() if name != varied}
+    )
     if kind == "recall-at-k":
         with TerminalObserver() as observer:
             plots.recall_at_k(folders, output, data_dir, observer)
@@ -150,7 +152,7 @@ def plot(
     typer.echo(output)
 
 
-def _named(runs: Sequence[str], shared: "Shared") -> list[Path]:
+def _find_named_runs(runs: Sequence[str], shared: "Shared") -> list[Path]:
     """Return the run folders that are named, and say what of a folder of runs is left out."""
     from target_bench.core.text_tables import say_wrapped
     from target_bench.reporting.compare import find_runs
@@ -176,18 +178,18 @@ def report(
     offline: options.Offline = False,
 ) -> None:
     """Open the runs, load their data, write the file."""
-    from target_bench.core.text_tables import counted
+    from target_bench.core.text_tables import count_noun
     from target_bench.reporting.report import write_report
     from target_bench.reporting.report.report_runs import group_by_data
     from target_bench.runs.newest import REPORTED
 
     check_output(out, "-o", "report.html")
-    sets = group_by_data(_named(runs, REPORTED))
+    sets = group_by_data(_find_named_runs(runs, REPORTED))
     if len(sets) > 1:
         typer.echo(f"The runs are on {len(sets)} sets of queries or tables: a report of each.")
     for name, folders in sets.items():
         path = out if len(sets) == 1 else out.with_name(f"{out.stem}-{name}{out.suffix}")
         with TerminalObserver() as observer:
             write_report(folders, path, data_dir, by=by or (), observer=observer)
-        n = f", {counted(len(folders), 'run')}" if len(sets) > 1 else ""
+        n = f", {count_noun(len(folders), 'run')}" if len(sets) > 1 else ""
         typer.echo(f"{path}: {path.stat().st_size / 1e6:,.1f} MB{n}")

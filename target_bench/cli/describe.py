@@ -26,7 +26,7 @@ from target_bench.cli.plugins import list_bounds
 from target_bench.cli.samples import lay_out_sample
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, unknown_name
-from target_bench.core.text_tables import counted, print_tables, say, say_wrapped, terminal_width
+from target_bench.core.text_tables import count_noun, print_tables, say, say_wrapped, terminal_width
 
 if TYPE_CHECKING:
     from target_bench.core.metric import Metric, MetricSpec
@@ -180,7 +180,7 @@ def _describe_corpus(
         "not read": unread,
     }
     repeat = "repeats" if copies == 1 else "repeat"
-    repeated = f"{counted(copies, 'table')} {repeat} the header and rows of another"
+    repeated = f"{count_noun(copies, 'table')} {repeat} the header and rows of another"
     printed = {"copies": repeated if copies else ""}
     if recognised is None and len(languages) == 1:
         printed["language"] = f"not recognised; read as {language}"
@@ -260,7 +260,7 @@ def _describe_metric(name: str) -> Description:
     """Describe the declaration of a metric, the tasks that use it, and its signature."""
     from target_bench.core.metric_function import can_score, resolve_metric
     from target_bench.core.registry import make_task
-    from target_bench.metrics.scores import named, parse
+    from target_bench.metrics.scores import make_default_metric, parse
 
     metric: Metric[Any] | None
     names = registry.names("task")
@@ -270,7 +270,7 @@ def _describe_metric(name: str) -> Description:
         tasks = [task for task in names if can_score(metric, make_task(task))]
     else:
         spec, k = parse(name, needs_cutoff=False)
-        metric = named(spec.at(k)) if spec.at_k == (k is not None) else None
+        metric = make_default_metric(spec.at(k)) if spec.at_k == (k is not None) else None
         tasks = [t for t in names if registry.resolve("task", t).scores == spec.scores]
     signature = "" if metric is None or (spec.at_k and not k) else metric.signature
     facts = {

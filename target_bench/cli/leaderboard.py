@@ -11,7 +11,7 @@ from target_bench.cli.output import print_json, redirect_prints
 from target_bench.cli.progress import TerminalObserver
 from target_bench.core.errors import ConfigError
 from target_bench.core.run_config import RUNS
-from target_bench.core.text_tables import counted, say
+from target_bench.core.text_tables import count_noun, say
 
 if TYPE_CHECKING:
     from target_bench.reporting.leaderboard.verify import Entry
@@ -76,7 +76,7 @@ def build(
     for path, error in rejected.items():
         say(f"{path.name}: rejected: {error}")
     more = f", {len(rejected):,} rejected and not shown" if rejected else ""
-    typer.echo(f"{out / 'index.html'}: {counted(len(entries), 'entry')}{more}")
+    typer.echo(f"{out / 'index.html'}: {count_noun(len(entries), 'entry')}{more}")
 
 
 @app.command("submit", help=SUBMIT_HELP)
@@ -103,7 +103,7 @@ def submit(
             f"{CARD.format(corpora=corpora)}"
         )
     path = pack(folders, read_card(card), out)
-    typer.echo(f"{path}: {counted(len(folders), 'run')}, {path.stat().st_size:,} bytes")
+    typer.echo(f"{path}: {count_noun(len(folders), 'run')}, {path.stat().st_size:,} bytes")
 
 
 @app.command("verify", help=VERIFY_HELP)
@@ -140,12 +140,12 @@ def verify(
 
 
 def _print_scores(entry: "Entry") -> None:
-    from target_bench.metrics.scores import headline, spec_of, table_metrics
+    from target_bench.metrics.scores import find_spec, headline, table_metrics
 
     for run in entry.runs:
         its, scores = run.manifest, run.scores
         names = table_metrics(scores) if its.generator else [headline(scores)]
-        figures = ", ".join(f"{n} {spec_of(n, scores[n]).text(scores[n].value)}" for n in names)
+        figures = ", ".join(f"{n} {find_spec(n, scores[n]).text(scores[n].value)}" for n in names)
         systems = " + ".join(filter(None, (its.retriever, its.generator)))
         say(f"{its.corpus} {its.split}, {its.task}, {systems}: {figures}")
     for note in entry.notes:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from target_bench.core.run_config import OPTIONS, RunConfig, flag_of
+from target_bench.core.run_config import OPTIONS, RunConfig, spell_flag
 
 
 def _set_offline(value: bool) -> None:
@@ -37,7 +37,7 @@ def config_option(name: str) -> Any:
     # A tuple is an option that may be repeated.
     type_ = list[str] | None if isinstance(field.default, tuple) else field.annotation
     shown = typer.Option(
-        flag_of(name),
+        spell_flag(name),
         help=option.help,
         show_default=option.show_default,
         rich_help_panel=option.panel,

@@ -86,9 +86,9 @@ def print_at_end(
         raise typer.Exit(INTERRUPTED) from None
     except TargetBenchError:
         if results and printed_as == "text":
-            print_results(_sorted(results), [], every)
+            print_results(_sort_by_corpus(results), [], every)
         raise
-    ordered = _sorted(results)
+    ordered = _sort_by_corpus(results)
     if printed_as == "text":
         print_results(ordered, on_data, every)
     else:
@@ -165,7 +165,7 @@ def check_output(path: Path, option: str, example: str) -> None:
         )
 
 
-def _sorted(results: "list[Result]") -> "Results":
+def _sort_by_corpus(results: "list[Result]") -> "Results":
     from target_bench.runs.result import Results
 
     corpora = list(dict.fromkeys(result.identity.corpus for result in results))

@@ -14,7 +14,7 @@ from target_bench.core import registry
 from target_bench.core.built_in import BOUNDS
 from target_bench.core.credentials import mask_settings, without_secrets
 from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
-from target_bench.core.text_tables import first_of, say_wrapped
+from target_bench.core.text_tables import list_first, say_wrapped
 
 if TYPE_CHECKING:
     from target_bench.core.schema import CorpusInfo
@@ -195,7 +195,7 @@ def check(
         raise ConfigError(
             "name one plug-in: target-bench check RETRIEVER or target-bench check --generator NAME"
         )
-    kind: registry.Kind = "generator" if generator else _kind_of(str(plugin))
+    kind: registry.Kind = "generator" if generator else _find_kind(str(plugin))
     name = generator or str(plugin)
     if tolerance is not None and kind != "retriever":
         raise ConfigError("--tolerance is for retrievers")
@@ -219,7 +219,7 @@ def check(
             say_wrapped(line, "    ")
         if reads:
             say_wrapped(
-                f"note: its code reads files or the environment ({first_of(reads, 3)}). Runs are "
+                f"note: its code reads files or the environment ({list_first(reads, 3)}). Runs are "
                 "reused whatever these hold, unless a setting names the file.",
                 "    ",
             )
@@ -228,7 +228,7 @@ def check(
         raise PluginError(f"{report.plugin} does not keep the contract: {names}")
 
 
-def _kind_of(plugin: str) -> registry.Kind:
+def _find_kind(plugin: str) -> registry.Kind:
     """Return "generator" for a class that only generates and a name that no retriever has."""
     target = registry.parse("retriever", plugin).target
     if ":" not in target:

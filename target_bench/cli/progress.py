@@ -243,11 +243,11 @@ class SweepView(TerminalObserver):
 
 def _main_score(outcome: Mapping[str, Any]) -> str:
     """Return metric and value of the main score; empty where there is none, or over no query."""
-    from target_bench.metrics.scores import headline, spec_of
+    from target_bench.metrics.scores import find_spec, headline
 
     specs = outcome.get("specs", {})
     scores = {name: {"spec": specs.get(name)} for name in outcome["scores"]}
     metric = headline(scores) if scores else None
     if metric is None or outcome["scores"][metric] is None:
         return ""
-    return f": {metric} {spec_of(metric, scores[metric]).text(outcome['scores'][metric])}"
+    return f": {metric} {find_spec(metric, scores[metric]).text(outcome['scores'][metric])}"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from target_bench.core.text_tables import (
-    counted,
+    count_noun,
     has_colours,
     print_tables,
     say,
@@ -128,7 +128,7 @@ def _share_text(n: int, asked: int, have: str) -> str:
     """Return how many questions have something, or were treated so."""
     verb, _, what = have.partition(" ")
     singular = {"have": "has", "were": "was"}
-    return f"{n:,} of {counted(asked, 'question')} {singular[verb] if n == 1 else verb} {what}"
+    return f"{n:,} of {count_noun(asked, 'question')} {singular[verb] if n == 1 else verb} {what}"
 
 
 def describe_next(results: "Sequence[Result]", n_notes: int, n_groups: int) -> Iterator[str]:
@@ -136,9 +136,9 @@ def describe_next(results: "Sequence[Result]", n_notes: int, n_groups: int) -> I
     store = results[0].folder.parent
     reused = sum(result.reused for result in results)
     reuse = "" if not reused else ", reused" if reused == len(results) else f" ({reused} reused)"
-    yield f"{counted(len(results), 'run')} in {store}/{reuse}"
+    yield f"{count_noun(len(results), 'run')} in {store}/{reuse}"
     if n_notes:
-        yield f"{counted(n_notes, 'note')}: --verbose shows {'it' if n_notes == 1 else 'them'}"
+        yield f"{count_noun(n_notes, 'note')}: --verbose shows {'it' if n_notes == 1 else 'them'}"
     place = shlex.quote(str(store))
     if n_groups > 1:
         yield f"next: target-bench runs list --out {place}"

@@ -31,10 +31,10 @@ from target_bench.core.run_config import (
     READ_BY_SOME,
     RunConfig,
     add_columns,
-    flag_of,
     options_read,
+    spell_flag,
 )
-from target_bench.core.settings import check_named_once, named
+from target_bench.core.settings import check_named_once, split_name
 from target_bench.core.text_tables import visible
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _with_config(
     given: Mapping[str, Any], config: Path | None
 ) -> tuple[RunConfig, list[tuple[str, str]]]:
     """Return the options from the command line, else from a file, and their spelling."""
-    written = {name: flag_of(name) for name in given}
+    written = {name: spell_flag(name) for name in given}
     if config is None:
         return RunConfig(**given), list(written.items())
     from target_bench.harness.yaml_file import read_config
@@ -126,7 +126,7 @@ def _check_all(
     from target_bench.models.original_classes import create_plugin
 
     check_named_once(written)
-    for text in [named(text)[1] for text in written[1:]]:
+    for text in [split_name(text)[1] for text in written[1:]]:
         if text not in modes:
             create_plugin(kind, text, other_names=modes)
 

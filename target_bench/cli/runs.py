@@ -17,7 +17,7 @@ from target_bench.core.run_config import RUNS
 from target_bench.core.text_tables import (
     Column,
     TextTable,
-    counted,
+    count_noun,
     print_tables,
     say,
     say_wrapped,
@@ -57,7 +57,7 @@ def list_(
     print_as(form, runs, runs, [TextTable(columns, list(map(_to_row, runs)))])
     if form != "text":
         return
-    say_wrapped(f"{counted(len(runs), 'run')} in {out}")
+    say_wrapped(f"{count_noun(len(runs), 'run')} in {out}")
     for run in runs:
         if why := run["problem"] or run["error"]:
             say_wrapped(f"{_id(run['folder'])} {run['state']}: {why}", "  ")
@@ -68,7 +68,7 @@ _LISTED = ("id\ntask", "corpus\nrun", "queries", "score\nstarted")
 
 def _to_line(run: "Run") -> dict[str, Any]:
     """Return a run as ``runs list --format json`` prints it; unreadable entries are empty."""
-    from target_bench.metrics.scores import headline, spec_of
+    from target_bench.metrics.scores import find_spec, headline
     from target_bench.runs.score_files import read_scores
 
     line: dict[str, Any] = {"folder": str(run.folder), "state": run.status, "problem": run.problem}
@@ -85,7 +85,7 @@ def _to_line(run: "Run") -> dict[str, Any]:
         if stored and stored.scores:
             metric = headline(stored.scores)
             score = stored.scores[metric]
-            line |= {"metric": metric, "digits": spec_of(metric, score).digits}
+            line |= {"metric": metric, "digits": find_spec(metric, score).digits}
             # The empty rankings of no-context have no score that says anything.
             is_empty = identity.is_no_context and not identity.has_answers
             if run.status == "finished" and not is_empty:
@@ -94,11 +94,11 @@ def _to_line(run: "Run") -> dict[str, Any]:
 
 
 def _to_row(line: Mapping[str, Any]) -> list[str]:
-    from target_bench.metrics.scores import spec_of
+    from target_bench.metrics.scores import find_spec
 
     score = line["state"] if line["state"] != "finished" else "no reference"
     if line["state"] == "finished" and line["metric"] is not None:
-        spec = replace(spec_of(line["metric"]), digits=line["digits"])
+        spec = replace(find_spec(line["metric"]), digits=line["digits"])
         score = f"{line['metric']} {spec.text(line['score'])}"
     # Rankings that answers are built on are about the task of those.
     answer_task = "" if line["about"] in (None, line["task"]) else f" ({line['about']})"
@@ -190,7 +190,7 @@ def _show(document: dict[str, Any], verbose: bool) -> None:
 
     Unless ``verbose``: the main metrics, the identity, and the first entries of other parts.
     """
-    from target_bench.metrics.scores import main_metrics, spec_of
+    from target_bench.metrics.scores import find_spec, main_metrics
 
     scores = document.pop("scores")
     parts = {name: part for name, part in document.items() if isinstance(part, dict)}
@@ -199,7 +199,7 @@ def _show(document: dict[str, Any], verbose: bool) -> None:
             say_wrapped(f"{name}: {value}", "  ")
     rows = []
     for name in scores if verbose or not scores else main_metrics(scores):
-        score, spec = scores[name], spec_of(name, scores[name])
+        score, spec = scores[name], find_spec(name, scores[name])
         bounds = (score["low"], score["high"])  # there are none over no query
         interval = "" if None in bounds else spec.interval(*bounds)
         rows.append([name, spec.text(score["value"]), interval, f"{score['n']:,}"])

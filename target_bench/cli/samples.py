@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from target_bench.core.text_tables import Column, TextTable, counted, first_of, terminal_width
+from target_bench.core.text_tables import Column, TextTable, count_noun, list_first, terminal_width
 
 if TYPE_CHECKING:
     from target_bench.core.schema import Table
@@ -32,9 +32,9 @@ def lay_out_sample(
         fitting = sum(width <= room for width in accumulate(widths[i] for i in by_need))
         columns = sorted(by_need[: max(1, fitting)])
     left = [name for i, name in enumerate(header) if i not in columns]
-    more = [counted(len(table.rows) - len(rows), "more row")] * (len(table.rows) > len(rows))
+    more = [count_noun(len(table.rows) - len(rows), "more row")] * (len(table.rows) > len(rows))
     if left:
-        more.append(f"{counted(len(left), 'more column')}: {first_of(left, _MOST_NAMES)}")
+        more.append(f"{count_noun(len(left), 'more column')}: {list_first(left, _MOST_NAMES)}")
     cells = [[row[i] for i in columns] for row in rows]
     return TextTable(
         [Column(header[i]) for i in columns], cells, title, note="; ".join(more) or None

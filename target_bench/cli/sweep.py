@@ -24,7 +24,7 @@ from target_bench.core.errors import ConfigError, PluginError, StoreError
 from target_bench.core.text_tables import (
     Column,
     TextTable,
-    counted,
+    count_noun,
     print_tables,
     say,
     say_wrapped,
@@ -134,7 +134,7 @@ def _show(loaded: "Sweep", form: options.PrintedForm) -> None:
     print_as(form, document, rows, [_plan_table(loaded.cells)])
     if form == "text":
         n_done = sum(planned.state == "done" for planned in loaded.cells)
-        say(f"{counted(len(loaded.cells), 'cell')}, {n_done} of them done; runs in {loaded.out}")
+        say(f"{count_noun(len(loaded.cells), 'cell')}, {n_done} of them done; runs in {loaded.out}")
         for estimate in loaded.estimates:
             say(f"To be sent to {estimate.plugin}: {describe_cost(estimate)}")
 
@@ -167,7 +167,7 @@ def _print(loaded: "Sweep", outcomes: "list[CellOutcome]", form: options.Printed
     print_tables(*ranked, *tables)
     states = Counter(outcome.state for outcome in outcomes)
     counts = ", ".join(f"{states[s]} {s}" for s in ("done", "reused", "failed") if states[s])
-    say(f"{counted(len(outcomes), 'cell')}: {counts}")
+    say(f"{count_noun(len(outcomes), 'cell')}: {counts}")
     say(f"{loaded.out / loaded.name}.results.csv (.json) and .sweep.json")
     if concluded:
         say(f"The conclusions are in {path}")
@@ -210,7 +210,7 @@ def _plan_table(cells: "Sequence[PlannedCell]") -> TextTable:
         if paid:
             row += _sizes(planned.estimates) if planned.estimates else [""] * 3
         rows.append(row)
-    title = ": ".join(filter(None, (counted(len(cells), "cell"), " | ".join(shared))))
+    title = ": ".join(filter(None, (count_noun(len(cells), "cell"), " | ".join(shared))))
     return TextTable(columns, rows, title)
 
 

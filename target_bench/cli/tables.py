@@ -58,7 +58,9 @@ def compare(
         for note in side.notes:
             typer.echo(visible(f"{side.name}: {note}."), err=True)
     pair = sides[0].table, sides[1].table
-    comparison = compare_tables(*pair) if generator is None else _judged(generator, yes, *pair)
+    comparison = (
+        compare_tables(*pair) if generator is None else _compare_by_generator(generator, yes, *pair)
+    )
     title = f"{sides[0].name} and {sides[1].name}"
     if as_json:
         print_json(comparison.to_json())
@@ -71,7 +73,7 @@ def compare(
             atomic_write(html, page(comparison, title).encode())
 
 
-def _judged(
+def _compare_by_generator(
     generator: str, yes: bool, reference: "AnswerTable", prediction: "AnswerTable"
 ) -> "TableComparison":
     from target_bench.core import registry

@@ -43,11 +43,11 @@ from target_bench.core.schema import (
     TableId,
 )
 from target_bench.core.user_code import (
-    described,
+    describe_exception,
     message,
     place,
     process_restored,
-    shown,
+    show_value,
     whole_traceback,
 )
 
@@ -298,7 +298,9 @@ def _check(kind: str, plugin: object, methods: Mapping[str, str]) -> None:
         for name, (is_valid, expected) in _ATTRIBUTES.items():
             value = getattr(plugin, name, None)
             if value is not None and not is_valid(value):
-                raise PluginError(f"{label}: its {name} is {shown(value)}; expected {expected}")
+                raise PluginError(
+                    f"{label}: its {name} is {show_value(value)}; expected {expected}"
+                )
         is_paid(plugin)  # fails here where parts() fails, and not in the middle of a run
 
 
@@ -423,7 +425,7 @@ def _read(query_id: str, call: Callable[[], Any], top_k: int, corpus: Corpus) ->
     except Fault as fault:
         return Retrieval(query_id, (), error=without_secrets(str(fault)))
     except BaseException as error:
-        problem = without_secrets(f"raised {described(error)}{place(error)}")
+        problem = without_secrets(f"raised {describe_exception(error)}{place(error)}")
         trace = without_secrets(whole_traceback(error))
         return Retrieval(query_id, (), error=problem, traceback=trace)
 
@@ -455,7 +457,7 @@ def ask_if_paid(
 
 def make_failed_generation(query_id: str, error: BaseException) -> Generation:
     """Return the answer to a request for which a generator raised, with the line of its file."""
-    problem = f"raised: {described(error)}{place(error)}"
+    problem = f"raised: {describe_exception(error)}{place(error)}"
     return Generation(query_id, "", error=problem, traceback=whole_traceback(error))
 
 
@@ -522,7 +524,9 @@ def _split(items: list[Any]) -> tuple[Sequence[Any], list[float]]:
     try:
         tables, scores = zip(*items, strict=True)
     except ValueError:
-        raise Fault(f"returned {shown(items[0])}; a table is an id or a pair (id, score)") from None
+        raise Fault(
+            f"returned {show_value(items[0])}; a table is an id or a pair (id, score)"
+        ) from None
     return tables, list(map(_read_score, tables, scores))
 
 
@@ -533,7 +537,8 @@ def _read_score(table: Any, score: Any) -> float:
         value = nan
     if not isfinite(value):
         raise Fault(
-            f"returned the score {shown(score)} for table {_show_table(table)}; a score is a number"
+            f"returned the score {show_value(score)} for table {_show_table(table)}; a score is a "
+            "number"
         )
     return value
 
@@ -549,4 +554,4 @@ def _find_position(table: Any, positions: Mapping[tuple[str, str], int]) -> int:
 
 
 def _show_table(table: Any) -> str:
-    return str(table) if isinstance(table, TableId) else shown(table)
+    return str(table) if isinstance(table, TableId) else show_value(table)

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
 
 from target_bench.core.schema import NO_DATABASE, Query, Table, TableId
-from target_bench.core.text_tables import counted
+from target_bench.core.text_tables import count_noun
 
 _SHARD = re.compile(r"\d{4,}")  # a date, a year or the number of a part
 _VERSION = re.compile(r"[_-]v\d+(?![^\W_])")
@@ -49,6 +49,7 @@ def note_families(tables: Iterable[Table], notes: list[str]) -> Iterator[Table]:
     sizes = [size for size in counts.values() if size > 1]
     if sizes:
         notes.append(
-            f"{sum(sizes)} of {n} tables {NOTE} {counted(len(sizes), 'table')}: their names differ "
-            "by dates, numbers of four digits or _v2 alone (recall[family] counts a family once)"
+            f"{sum(sizes)} of {n} tables {NOTE} {count_noun(len(sizes), 'table')}: their names "
+            "differ by dates, numbers of four digits or _v2 alone (recall[family] counts a family "
+            "once)"
         )

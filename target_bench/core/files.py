@@ -68,7 +68,7 @@ def atomic_write(path: Path, content: bytes | Iterable[bytes], durable: bool = T
         raise
 
 
-def sha256_of(path: Path) -> str:
+def hash_file(path: Path) -> str:
     """Return the SHA-256 of a file's content, in hexadecimal.
 
     Raises:
@@ -191,7 +191,7 @@ def digest(path: Path) -> str:
 
 @lru_cache(maxsize=65536)
 def _digest(path: str, state: State) -> str:  # noqa: ARG001 (part of the key)
-    return sha256_of(Path(path))
+    return hash_file(Path(path))
 
 
 def check_file(path: Path, sha256: str) -> None:
@@ -221,12 +221,12 @@ def parse_json(text: str | bytes, **reading: Any) -> Any:
         raise ValueError(f"nested too deep: {error}") from error
 
 
-def sealed(record: Mapping[str, Any]) -> dict[str, Any]:
+def add_seal(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return a JSON document with its seal."""
-    return {**record, FIELD: seal_of(dict(record))}
+    return {**record, FIELD: hash_json(dict(record))}
 
 
-def unsealed(record: Any) -> dict[str, Any]:
+def remove_seal(record: Any) -> dict[str, Any]:
     """Return the document without its seal.
 
     Raises:
@@ -236,14 +236,14 @@ def unsealed(record: Any) -> dict[str, Any]:
         raise DamageError("it is not a JSON object")
     content = {name: value for name, value in record.items() if name != FIELD}
     try:
-        if record.get(FIELD) != seal_of(content):
+        if record.get(FIELD) != hash_json(content):
             raise DamageError("it is not what was written")
     except RecursionError as error:
         raise DamageError(f"nested too deep: {error}") from error
     return content
 
 
-def seal_of(value: Any) -> str:
+def hash_json(value: Any) -> str:
     """Return the SHA-256 of a JSON value, in hexadecimal.
 
     Spelling and order of keys do not count.
@@ -275,7 +275,7 @@ class Seen:
             and all(listing(folder, p) == names for p, names in self.listings.items())
             and all((folder / name).is_file() for name in self.sizes)
             and all((folder / name).stat().st_size == size for name, size in self.sizes.items())
-            and all(sha256_of(folder / name) == digest for name, digest in self.files.items())
+            and all(hash_file(folder / name) == digest for name, digest in self.files.items())
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -67,7 +67,7 @@ class CellGrid:
         """
         places, n = self.places(), self.header_rows
         width = len(places[0]) if places else 0
-        header = [_joined(row[j] for row in places[:n]) for j in range(width)]
+        header = [_join_texts(row[j] for row in places[:n]) for j in range(width)]
         return header, [[cell.text if cell else "" for cell in row] for row in places[n:]]
 
     def header_paths(self) -> list[str]:
@@ -105,7 +105,7 @@ class CellGrid:
         return cls(sound or tuple(tuple(_cells(row, i)) for i, row in enumerate(rows, start=1)))
 
 
-def _joined(cells: Iterable[GridCell | None]) -> str:
+def _join_texts(cells: Iterable[GridCell | None]) -> str:
     return " ".join(dict.fromkeys(cell.text for cell in cells if cell is not None and cell.text))
 
 

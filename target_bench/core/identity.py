@@ -153,16 +153,16 @@ def used_packages(*plugins: object) -> dict[str, str]:
 
     This package is among them. What is not installed is left out.
     """
-    names = sorted({name for plugin in plugins for name in _declared(plugin)})
+    names = sorted({name for plugin in plugins for name in _list_packages(plugin)})
     versions = {name: installed_version(name) for name in names}
     installed = {name: version for name, version in versions.items() if version is not None}
     return {DISTRIBUTION: __version__, **installed}
 
 
-def _declared(plugin: object) -> Iterator[str]:
+def _list_packages(plugin: object) -> Iterator[str]:
     yield from getattr(plugin, "packages", ())
     for part in get_parts(plugin).values():
-        yield from _declared(part)
+        yield from _list_packages(part)
 
 
 def _settings(plugin: object, parts: Mapping[str, object]) -> dict[str, Any]:
@@ -329,21 +329,21 @@ def source_hash(modules: Iterable[str]) -> str:
         known.add(name)
         # What a package holds depends on what else was imported.
         for value in () if hasattr(module, "__path__") else vars(module).values():
-            used = value.__name__ if isinstance(value, ModuleType) else _module_of(value)
+            used = value.__name__ if isinstance(value, ModuleType) else _name_module(value)
             if _COMPUTES.match(used):
                 new.append(used)
     hashes = sorted(f"{name} {digest(_source_file(sys.modules[name]))}" for name in known)
     return hashlib.sha256("\n".join(hashes).encode()).hexdigest()[:16]
 
 
-def sources_of(plugin: object) -> dict[str, str]:
+def hash_built_in_sources(plugin: object) -> dict[str, str]:
     """Return class -> ``source_hash``, of a plug-in and its parts that are built in."""
     cls = type(plugin)
     own = {}
     if is_own_code(cls) and _is_found(cls):
         own[class_name(cls)] = source_hash(b.__module__ for b in cls.__mro__ if is_own_code(b))
     for part in get_parts(plugin).values():
-        own |= sources_of(part)
+        own |= hash_built_in_sources(part)
     return own
 
 
@@ -411,7 +411,7 @@ def _is_written(call: ast.Call, function: ast.Name | ast.Attribute) -> bool:
     return any(re.fullmatch(r"[wax][bt]*", text) for text in texts)
 
 
-def _module_of(value: object) -> str:
+def _name_module(value: object) -> str:
     """Return the name of the module in which a class or function was made; else nothing."""
     is_code = isinstance(value, type | FunctionType)
     return str(getattr(value, "__module__", "")) if is_code else ""
@@ -523,13 +523,13 @@ def _is_typed(thing: object) -> bool:
         return False
     if isinstance(thing, FunctionType):
         return not Path(thing.__code__.co_filename).is_file()
-    names = {function.__code__.co_filename for function in _functions_of(thing)}
+    names = {function.__code__.co_filename for function in _list_functions(thing)}
     if not names:  # a class without methods of its own
         return not Path(getattr(sys.modules["__main__"], "__file__", "<typed>")).is_file()
     return not any(Path(name).is_file() for name in names)
 
 
-def _functions_of(cls: type) -> list[FunctionType]:
+def _list_functions(cls: type) -> list[FunctionType]:
     """Return the functions that a class holds, but those that ``dataclass`` writes."""
     values = [inspect.unwrap(_plain(value)) for value in vars(cls).values() if _plain(value)]
     functions = [value for value in values if isinstance(value, FunctionType)]
@@ -562,7 +562,7 @@ def _add_typed(thing: type | FunctionType, parts: dict[str, Any]) -> None:
         if thing.__closure__:
             raise OSError(f"{thing.__qualname__} uses variables of the function that made it")
     else:
-        functions, bases = _functions_of(thing), list(thing.__bases__)
+        functions, bases = _list_functions(thing), list(thing.__bases__)
         values = [v for n, v in vars(thing).items() if not n.startswith("__") and not callable(v)]
         for function in functions:
             if not function.__qualname__.startswith(f"{thing.__qualname__}."):  # set afterwards
@@ -575,13 +575,13 @@ def _add_typed(thing: type | FunctionType, parts: dict[str, Any]) -> None:
     constants = [value for value in values if _constant(value) is not None]
     parts[source] = [*map(_constant, constants), _imported_hashes(tree)]
     for name, value in used.items():
-        parts[source].append([name, _used(name, value, parts)])
+        parts[source].append([name, _identify_global(name, value, parts)])
 
 
 def _typed_source(thing: type | FunctionType) -> str:
     if isinstance(thing, FunctionType):
         return inspect.getsource(thing)
-    for function in _functions_of(thing):
+    for function in _list_functions(thing):
         lines = linecache.getlines(function.__code__.co_filename)
         first = function.__code__.co_firstlineno
         for node in ast.walk(ast.parse("".join(lines))):
@@ -592,7 +592,7 @@ def _typed_source(thing: type | FunctionType) -> str:
     raise OSError(f"no source for {thing.__qualname__}")
 
 
-def _used(name: str, value: Any, parts: dict[str, Any]) -> Any:
+def _identify_global(name: str, value: Any, parts: dict[str, Any]) -> Any:
     """Return what identifies a global value that typed code names, as JSON."""
     constant = _constant(value)
     if constant is not None:

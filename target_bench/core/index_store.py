@@ -22,7 +22,7 @@ from target_bench.core.errors import (
     TargetBenchError,
     reason,
 )
-from target_bench.core.files import parse_json, sha256_of, sync
+from target_bench.core.files import hash_file, parse_json, sync
 from target_bench.core.identity import plugin_identity
 from target_bench.core.schema import Corpus
 
@@ -60,7 +60,7 @@ def save_index(retriever: Any, corpus: Corpus, folder: str | Path) -> None:
             retriever.save(data)
         with _store_errors(folder):
             files = sorted(path for path in data.rglob("*") if path.is_file())
-            record["files"] = {p.relative_to(data).as_posix(): sha256_of(p) for p in files}
+            record["files"] = {p.relative_to(data).as_posix(): hash_file(p) for p in files}
             (whole / _INDEX).write_text(json.dumps(record, indent=2) + "\n", encoding="ascii")
             sync(whole)
             _replace_folder(whole, folder)
@@ -190,7 +190,7 @@ def _check_files(folder: Path, record: Mapping[str, Any]) -> None:
         if not path.is_file():
             raise DataError(f"{path}: missing; {_AGAIN}")
     with ThreadPoolExecutor() as threads:
-        hashes = list(threads.map(sha256_of, paths))
+        hashes = list(threads.map(hash_file, paths))
     for path, sha256, digest in zip(paths, files.values(), hashes, strict=True):
         if digest != sha256:
             raise DataError(f"{path}: damaged (not the content that was saved); {_AGAIN}")

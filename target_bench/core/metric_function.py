@@ -40,7 +40,7 @@ from target_bench.core.metric import (
 from target_bench.core.reasoning import without_reasoning
 from target_bench.core.schema import Generation, Query, Retrieval
 from target_bench.core.task import Outputs, Task
-from target_bench.core.user_code import shown
+from target_bench.core.user_code import show_value
 
 MetricLike = Metric[Any] | Callable[..., float | None] | str
 """A metric, a function, or text as on the command line: ``file.py:short``, a name of a metric."""
@@ -144,8 +144,8 @@ class FunctionMetric(RatioMetric[Outputs]):
             number = inf
         if isinf(number):
             raise PluginError(
-                f"metric {self.name}: returned {shown(value)} for query {query.id!r}; expected a "
-                "finite number, or None to leave the query out"
+                f"metric {self.name}: returned {show_value(value)} for query {query.id!r}; "
+                "expected a finite number, or None to leave the query out"
             )
         return number
 
@@ -236,8 +236,8 @@ def resolve_metric(like: MetricLike) -> Metric[Any]:
         return FunctionMetric(like)
     if not isinstance(like, Metric) or not isinstance(getattr(like, "spec", None), MetricSpec):
         raise ConfigError(
-            f"{shown(like)} is not a metric: give a function, a Metric with a MetricSpec as spec, "
-            "or text such as file.py:short"
+            f"{show_value(like)} is not a metric: give a function, a Metric with a MetricSpec as "
+            "spec, or text such as file.py:short"
         )
     return like
 

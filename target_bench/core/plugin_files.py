@@ -18,7 +18,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 from target_bench.core.errors import PASSED_ON, ConfigError
-from target_bench.core.user_code import described, place
+from target_bench.core.user_code import describe_exception, place
 
 FILE_MODULE = "_target_bench_plugin_"
 """How the name of a module begins that is a plug-in named by its file, or lies beside one."""
@@ -27,7 +27,7 @@ _places: dict[str, Path] = {}
 """Name of such a module, not of one within a package -> its file, or the folder of its package."""
 
 
-def module_of(path: Path, target: str) -> ModuleType:
+def import_file(path: Path, target: str) -> ModuleType:
     """Import a file as a module; ``target`` is what an error message quotes.
 
     It and the modules beside it are executed again once one of them has changed.
@@ -45,7 +45,7 @@ def module_of(path: Path, target: str) -> ModuleType:
     except PASSED_ON:
         raise
     except BaseException as error:
-        problem = f"{path} raised {described(error)}{place(error)}"
+        problem = f"{path} raised {describe_exception(error)}{place(error)}"
         raise ConfigError(f"{target!r}: {problem}") from error
     finally:
         for name, module in old.items():  # objects of theirs are still about

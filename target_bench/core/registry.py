@@ -29,7 +29,7 @@ from target_bench.core.errors import (
 )
 from target_bench.core.plugin_files import FILE_MODULE
 from target_bench.core.settings import parse_settings
-from target_bench.core.user_code import described, place, process_restored
+from target_bench.core.user_code import describe_exception, place, process_restored
 
 if TYPE_CHECKING:
     from target_bench.core.task import Task
@@ -98,7 +98,9 @@ def build(
         raise
     except BaseException as error:
         is_ours, shown = isinstance(error, ConfigError), mask_settings(text or target)
-        problem = without_secrets(str(error) if is_ours else described(error) + place(error))
+        problem = without_secrets(
+            str(error) if is_ours else describe_exception(error) + place(error)
+        )
         if is_ours or is_own_code(cls):
             raise ConfigError(f"{kind} {shown!r}: {problem}") from error
         raise PluginError(f"{kind} {shown} cannot be made: {problem}") from error
@@ -179,9 +181,9 @@ def resolve(
         raise ConfigError(unknown_name(kind, target, [*names(kind), *other_names], aliases))
     module_name, _, attribute = (where or target).rpartition(":")
     if where is None and _FILE.fullmatch(target):
-        from target_bench.core.plugin_files import module_of
+        from target_bench.core.plugin_files import import_file
 
-        module = module_of(Path(module_name).resolve(), target)
+        module = import_file(Path(module_name).resolve(), target)
     else:  # the module of a contributed plug-in stands alone
         module = _import_module(module_name or attribute, target)
     if module_name:
@@ -316,7 +318,7 @@ def _import_module(name: str, target: str) -> Any:
         if isinstance(error, ModuleNotFoundError) and name.startswith(error.name or " "):
             raise ConfigError(f"{target!r}: there is no module {error.name!r}") from error
         raise ConfigError(
-            f"{target!r}: importing {name} raised {described(error)}{place(error)}"
+            f"{target!r}: importing {name} raised {describe_exception(error)}{place(error)}"
         ) from error
 
 

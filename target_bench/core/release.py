@@ -14,9 +14,9 @@ from typing import IO, Any, ClassVar, TypeVar, cast
 
 from target_bench.core.declarations import Columns
 from target_bench.core.errors import DataError
-from target_bench.core.files import Seen, dead_link, listing, parse_json, sha256_of
+from target_bench.core.files import Seen, dead_link, hash_file, listing, parse_json
 from target_bench.core.schema import Corpus, CorpusInfo, Query, Table
-from target_bench.core.text_tables import first_of
+from target_bench.core.text_tables import list_first
 
 T = TypeVar("T")
 
@@ -62,7 +62,7 @@ class Release:
             self.notes.append("")
         number, names, first = self._remarks[what]
         names.append(name)
-        named = f"{first_of(names, _MOST_NAMED)}; " if names[0] else ""
+        named = f"{list_first(names, _MOST_NAMED)}; " if names[0] else ""
         self.notes[number] = f"{what}: {len(names):,} ({named}the first: {first})"
 
     def find(self, name: str) -> Path | None:
@@ -218,7 +218,7 @@ class Release:
         name = self.relative(path)
         if name not in self.seen.files:
             try:
-                self.seen.files[name] = sha256_of(path)
+                self.seen.files[name] = hash_file(path)
                 self.seen.sizes[name] = path.stat().st_size
             except OSError as error:
                 fault = dead_link(path) or f"{path}: cannot be read: {error.strerror}"

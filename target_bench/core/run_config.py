@@ -277,11 +277,11 @@ class RunConfig(BaseModel):
         return {name: _as_json(getattr(self, name)) for name in OPTIONS if name in RUN_OPTIONS}
 
 
-def _option_of(name: str) -> Option:
+def _get_option(name: str) -> Option:
     return next(m for m in RunConfig.model_fields[name].metadata if isinstance(m, Option))
 
 
-OPTIONS: Mapping[str, Option] = {name: _option_of(name) for name in RunConfig.model_fields}
+OPTIONS: Mapping[str, Option] = {name: _get_option(name) for name in RunConfig.model_fields}
 """Name -> how the option is shown."""
 
 PROMPT_OPTIONS = frozenset(
@@ -347,7 +347,7 @@ def read_option(name: str, value: Any, where: str = "") -> Any:
         raise ConfigError(f"{where or name}{str(error).removeprefix(name)}") from None
 
 
-def flag_of(name: str) -> str:
+def spell_flag(name: str) -> str:
     """Return the spelling of an option on the command line."""
     return OPTIONS[name].flag or f"--{name.replace('_', '-')}"
 

@@ -67,7 +67,7 @@ _LONGEST_NAME = 60
 GivenT = TypeVar("GivenT")
 
 
-def named(plugin: GivenT) -> tuple[str | None, GivenT]:
+def split_name(plugin: GivenT) -> tuple[str | None, GivenT]:
     """Read ``ours=bm25:k1=0.9`` -> what the plug-in is called, and the plug-in.
 
     A name begins with a letter; it has no equals sign, colon, comma, bracket or quote. Of a text
@@ -89,7 +89,7 @@ def check_named_once(texts: Iterable[str]) -> None:
     """See that no two plug-ins of a command are called the same."""
     seen: dict[str, str] = {}
     for text in texts:
-        for called in filter(None, named(text)):
+        for called in filter(None, split_name(text)):
             other = seen.setdefault(called, text)
             if other != text:
                 raise ConfigError(

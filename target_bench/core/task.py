@@ -159,7 +159,7 @@ class AnswerJudge(ABC):
         """
 
 
-def _shown(record: Mapping[str, Any]) -> Mapping[str, Any]:
+def _drop_hidden(record: Mapping[str, Any]) -> Mapping[str, Any]:
     hidden = ("query_id", "fingerprint")
     return {n: v for n, v in record.items() if n not in hidden and v not in (None, "", [], {})}
 
@@ -189,7 +189,7 @@ class View:
     breakdown: Callable[[Mapping[str, Any]], Mapping[str, Mapping[str, int]]] = lambda _report: {}
     properties: tuple[str, ...] = ()
     remarks: Callable[[Mapping[str, Any]], Mapping[str, Sequence[str]]] = lambda _report: {}
-    detail: Callable[[Mapping[str, Any]], Mapping[str, Any]] = _shown
+    detail: Callable[[Mapping[str, Any]], Mapping[str, Any]] = _drop_hidden
 
 
 class Task(ABC, Generic[ExamplesT]):

@@ -220,8 +220,8 @@ def text(tables: Iterable[TextTable], width: int | None = None, colours: bool = 
     """Return tables with their titles and notes, an empty line between two of them."""
     blocks = []
     for table in tables:
-        title = [*wrapped(table.title, width), ""] if table.title else []
-        note = wrapped(table.note, width) if table.note else []
+        title = [*wrap_sentence(table.title, width), ""] if table.title else []
+        note = wrap_sentence(table.note, width) if table.note else []
         bold = [_add_style(line, "heading") for line in title] if colours else title
         blocks.append("\n".join([*bold, *lines(table, width, colours), *note]))
     return "\n\n".join(blocks)
@@ -280,13 +280,13 @@ def print_tables(*tables: TextTable) -> None:
     say_as_it_is(text(tables, terminal_width(), has_colours()))
 
 
-def counted(n: int, noun: str, plural: str = "") -> str:
+def count_noun(n: int, noun: str, plural: str = "") -> str:
     """Return how many things there are: ``1 query``, ``1,200 queries``."""
     several = plural or (f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s")
     return f"{n:,} {noun if n == 1 else several}"
 
 
-def first_of(names: Sequence[str], most: int) -> str:
+def list_first(names: Sequence[str], most: int) -> str:
     """Return the first names, and how many more there are: ``a, b and 1,200 more``."""
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return f"{', '.join(names[:most])}{more}"
@@ -321,18 +321,18 @@ def say_as_it_is(line: str) -> None:
 
 
 def say_wrapped(sentence: str, indent: str = "") -> None:
-    """Print a sentence, in several lines where the terminal is narrow; see ``wrapped``."""
-    say("\n".join(wrapped(sentence, terminal_width(), indent)))
+    """Print a sentence, in several lines where the terminal is narrow; see ``wrap_sentence``."""
+    say("\n".join(wrap_sentence(sentence, terminal_width(), indent)))
 
 
 def say_heading(title: str) -> None:
     """Print a title, bold on a terminal with colours."""
     style: Style | None = "heading" if has_colours() else None
-    for line in wrapped(title, terminal_width()):
+    for line in wrap_sentence(title, terminal_width()):
         say_as_it_is(_add_style(line, style))
 
 
-def wrapped(sentence: str, width: int | None, indent: str = "") -> list[str]:
+def wrap_sentence(sentence: str, width: int | None, indent: str = "") -> list[str]:
     """Return a sentence in lines of at most this width; None for no limit.
 
     Words stay in one piece, as ids and paths that are copied; all lines but the first begin with

@@ -30,7 +30,7 @@ def process_restored() -> Iterator[None]:
         os.chdir(folder)
 
 
-def described(error: BaseException) -> str:
+def describe_exception(error: BaseException) -> str:
     """Return ``KeyError: 'missing'``; of any exception, also one whose ``__str__`` raises."""
     return ": ".join(filter(None, (type(error).__name__, message(error))))
 
@@ -38,14 +38,14 @@ def described(error: BaseException) -> str:
 def message(error: BaseException) -> str:
     """Return what an exception says, cut if long; if even that raises, a sentence about it."""
     try:
-        return _cut(str(error))
+        return _truncate(str(error))
     except PASSED_ON:
         raise
     except BaseException as fault:
         return f"(its __str__ raised {type(fault).__name__})"
 
 
-def shown(value: object) -> str:
+def show_value(value: object) -> str:
     """Return the beginning of a value's ``repr``; if that raises, the name of its type."""
     try:
         return f"{value!r:.100}"
@@ -82,10 +82,10 @@ def split_place(text: str) -> tuple[str, str]:
 
 def whole_traceback(error: BaseException) -> str:
     """Return the traceback of an exception with those of its causes, as Python prints it."""
-    return "".join(map(_cut, traceback.format_exception(error)))
+    return "".join(map(_truncate, traceback.format_exception(error)))
 
 
-def _cut(text: str) -> str:
+def _truncate(text: str) -> str:
     """Return a text that is kept for every query, and may be a whole page of a server."""
     if len(text) <= _MOST_CHARACTERS:
         return text

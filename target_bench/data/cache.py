@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from target_bench.core.declarations import Columns
 from target_bench.core.errors import DataError
-from target_bench.core.files import Seen, cache_root, parse_json, sha256_of
+from target_bench.core.files import Seen, cache_root, hash_file, parse_json
 from target_bench.core.identity import PACKAGE, code_hash
 from target_bench.core.registry import installed_version
 from target_bench.core.release import CorpusLoader, Release
@@ -112,7 +112,7 @@ def _find_entry(home: Path, prefix: str, folder: Path, kind: Kind) -> Part | Non
     for path in sorted(home.glob(f"{prefix}-*.arrow")):
         # another process may remove it, or it is no entry
         with suppress(OSError, ValueError, KeyError, TypeError):
-            if sha256_of(path)[:16] != path.stem[-16:]:
+            if hash_file(path)[:16] != path.stem[-16:]:
                 path.unlink()
                 continue
             file = _open_arrow(path)
@@ -148,7 +148,7 @@ def _write_entry(
     try:
         write_arrow(path, kind, items, record)
         if release.hashes:  # a loader that reads nothing from the folder may read anything
-            path = path.replace(home / f"{prefix}-{sha256_of(path)[:16]}.arrow")
+            path = path.replace(home / f"{prefix}-{hash_file(path)[:16]}.arrow")
         value = kind.open(path)  # an open file outlives its name
     finally:
         Path(temporary).unlink(missing_ok=True)
@@ -183,7 +183,7 @@ def _hash_readers() -> str:
     # entry of earlier code would cost wrong tables.
     paths = [PACKAGE / name for name in _READERS]
     files = [file for path in paths for file in ([path] if path.suffix else path.rglob("*.py"))]
-    return hashlib.sha256("".join(map(sha256_of, sorted(files))).encode()).hexdigest()
+    return hashlib.sha256("".join(map(hash_file, sorted(files))).encode()).hexdigest()
 
 
 def _setting_as_json(value: object) -> Any:

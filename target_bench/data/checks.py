@@ -10,7 +10,7 @@ from target_bench.core.families import NOTE
 from target_bench.core.grid import CellGrid
 from target_bench.core.release import Release
 from target_bench.core.schema import NO_DATABASE, Cell, Corpus, Query, Table, TableId
-from target_bench.core.text_tables import counted
+from target_bench.core.text_tables import count_noun
 from target_bench.core.unicode_text import compose
 from target_bench.data.databases.stored_tables import LazyRows
 from target_bench.data.formats.cells import PLAIN_TYPES
@@ -213,7 +213,7 @@ def check_queries(queries: Sequence[Query], corpus: Corpus, where: str) -> None:
         named.append(f"{len(missing) - _MOST_NAMED} more")
     affected = [query for query in queries if not missing.keys().isdisjoint(query.gold)]
     first = next(gold for gold in affected[0].gold if gold in missing)
-    what = f"{counted(len(missing), 'gold table')} of {counted(len(affected), 'query')}"
+    what = f"{count_noun(len(missing), 'gold table')} of {count_noun(len(affected), 'query')}"
     raise DataError(
         f"{where}: query {affected[0].id!r} has gold table {first}, which is not among the "
         f"{len(corpus)} tables. {what} missing: {'; '.join(named)}. Correct the queries, or remove "

@@ -25,12 +25,12 @@ from target_bench.core.declarations import MAIN, GitHub, Hub, Source
 from target_bench.core.errors import ConfigError, DataError, StoreError, TargetBenchError
 from target_bench.core.files import (
     CACHE_VARIABLE,
+    add_seal,
     atomic_write,
     cache_root,
     exclusive_lock,
     parse_json,
-    sealed,
-    unsealed,
+    remove_seal,
 )
 from target_bench.core.observer import Observer
 from target_bench.core.schema import CorpusInfo
@@ -158,7 +158,7 @@ def fetch(
             tuple(file.path for file in missing),
         )
         record = {k: v for k, v in asdict(done).items() if k not in ("folder", "fetched")}
-        atomic_write(folder / _RECORD, json.dumps(sealed(record), indent=1).encode())
+        atomic_write(folder / _RECORD, json.dumps(add_seal(record), indent=1).encode())
     return done
 
 
@@ -172,7 +172,7 @@ def _folder(info: CorpusInfo) -> Path:
 def _read_record(folder: Path) -> Download | None:
     """Return what ``source.json`` says; None if it is not there or damaged."""
     try:
-        record = unsealed(parse_json((folder / _RECORD).read_bytes()))
+        record = remove_seal(parse_json((folder / _RECORD).read_bytes()))
         files = {path: (size, sha256) for path, (size, sha256) in record["files"].items()}
         return Download(record["name"], folder, record["commits"], record["splits"], files)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

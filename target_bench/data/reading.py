@@ -13,9 +13,9 @@ from target_bench.core.identity import PACKAGE
 from target_bench.core.registry import is_own_code
 from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import Corpus, CorpusInfo, Dataset, Query, Table
-from target_bench.core.text_tables import first_of
+from target_bench.core.text_tables import list_first
 from target_bench.core.unicode_text import compose
-from target_bench.core.user_code import described, message, place
+from target_bench.core.user_code import describe_exception, message, place
 from target_bench.data.cache import QUERIES, TABLES, Kind, Part, Reading, read_cached
 from target_bench.data.checks import (
     check_queries,
@@ -139,7 +139,7 @@ def _explain_errors(plugin: CorpusLoader, releases: Sequence[Release], what: str
     except BaseException as error:
         if is_own_code(type(plugin)):
             raise
-        raise PluginError(f"{where}: {described(error)}{place(error)}") from error
+        raise PluginError(f"{where}: {describe_exception(error)}{place(error)}") from error
 
 
 def make_dataset(
@@ -182,7 +182,7 @@ def make_dataset(
 
 def _list_files(names: Sequence[str]) -> str:
     """Return the first of these files, in brackets; empty without any."""
-    return f" (from {first_of(names, 3)})" if names else ""
+    return f" (from {list_first(names, 3)})" if names else ""
 
 
 def _note_languages(tables: Corpus) -> list[str]:
@@ -217,7 +217,7 @@ def _note_databases(
         lost_queries = sum(n_queries[name] for name in missing)
         notes.append(
             f"{len(missing)} of {len(n_queries)} databases are not here "
-            f"({first_of(missing, _MOST_NAMED)}): their {lost_tables} tables are known by their "
+            f"({list_first(missing, _MOST_NAMED)}): their {lost_tables} tables are known by their "
             f"schema alone, and SQL for the {lost_queries:,} queries on them cannot be run"
         )
     for name, file in there.items():

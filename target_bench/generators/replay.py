@@ -14,7 +14,7 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.files import parse_json
 from target_bench.core.release import Release, field
 from target_bench.core.schema import Generation, GenerationRequest, Query
-from target_bench.core.text_tables import counted
+from target_bench.core.text_tables import count_noun
 from target_bench.core.unicode_text import compose
 
 _SQL_FIELDS = ("SQL", "sql", "query")
@@ -215,7 +215,7 @@ class Replay(Generator):
         if len(answers) != len(ids):
             hint = "; name their order with --order (order=FILE), a JSON list of query ids"
             expected = f"queries{hint}" if self.order is None else f"query ids in {self.order}"
-            found = counted(len(answers), what)
+            found = count_noun(len(answers), what)
             raise DataError(f"{path}: {found} for {len(ids)} {expected}")
         pairs = zip(ids, answers, strict=True)
         return {query_id: answer for query_id, answer in pairs if answer is not None}

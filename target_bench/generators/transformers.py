@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from target_bench.core.contract import Generator, get_constructor_arguments
 from target_bench.core.errors import ConfigError, MissingExtraError, check_at_least_one
-from target_bench.core.files import sha256_of
+from target_bench.core.files import hash_file
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.models.chat_prompts import token_ids
@@ -133,7 +133,7 @@ class Transformers(Generator):
             answers = self._loaded.answers(batch)
         except Exception as error:
             if len(batch) == 1:
-                yield _failed(batch[0].query_id, error)
+                yield _make_failure(batch[0].query_id, error)
                 return
             answers = None
         if answers is not None:
@@ -251,7 +251,7 @@ class _Loaded:
         try:
             ids = token_ids(self._tokenizer, request.messages, self._settings.template)
         except Exception as error:  # of a template, which is somebody else's program
-            return _failed(request.query_id, error)
+            return _make_failure(request.query_id, error)
         n, problem = len(ids), None
         if n == 0:
             problem = "bad_request: the prompt is empty"
@@ -320,7 +320,7 @@ def _load_adapter(model: Any, folder: Path) -> Any:
         raise ConfigError(f"adapter={folder}: PEFT cannot add it to the model: {words}") from error
 
 
-def _failed(query_id: str, error: Exception) -> Generation:
+def _make_failure(query_id: str, error: Exception) -> Generation:
     words = " ".join(str(error).split())[:_LONGEST]
     return Generation(query_id, "", error=f"raised: {type(error).__name__}: {words}")
 
@@ -345,4 +345,4 @@ def _from_hub(loader: Any, name: str, **settings: Any) -> Any:
 def _hashes(folder: Path) -> dict[str, str]:
     """Return the SHA-256 of each file that lies directly in a folder, by name."""
     files = (file for file in sorted(folder.iterdir()) if file.is_file())
-    return {file.name: sha256_of(file) for file in files if not file.name.startswith(".")}
+    return {file.name: hash_file(file) for file in files if not file.name.startswith(".")}

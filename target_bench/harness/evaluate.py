@@ -23,7 +23,7 @@ from target_bench.core.run_config import (
     takes_options,
 )
 from target_bench.core.schema import Dataset
-from target_bench.core.settings import check_named_once, named, read_texts
+from target_bench.core.settings import check_named_once, read_texts, split_name
 from target_bench.core.task import Task
 from target_bench.core.text_tables import first_of
 from target_bench.data.load import (
@@ -253,7 +253,7 @@ def _make_retrievers(
                 f"the task {retrieving[0]} is about tables that are retrieved: name a retriever, "
                 'as in evaluate("bm25", ...)'
             )
-        own, text = named(each)
+        own, text = split_name(each)
         systems.append(make_retriever(text, observer, own or called) if retrieving else None)
     return systems
 

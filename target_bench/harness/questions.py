@@ -31,7 +31,7 @@ from target_bench.core.schema import (
     TableId,
 )
 from target_bench.core.settings import read_whole
-from target_bench.core.text_tables import first_of
+from target_bench.core.text_tables import list_first
 from target_bench.data.highlights import cell_text
 from target_bench.data.languages import name_language, recognize_language
 from target_bench.data.load import load
@@ -226,13 +226,11 @@ class _TemplateWriter:
     @property
     def dropped(self) -> Counter[str]:
         """Reason -> number of tables left out; those in other languages are named."""
-        named = {
-            f"tables in {language}, which no template speaks ({first_of(sorted(labels), 5)})": len(
-                labels
-            )
-            for language, labels in self._foreign.items()
-        }
-        return self._counts + Counter(named)
+        counts = self._counts.copy()
+        for language, labels in self._foreign.items():
+            some = list_first(sorted(labels), 5)
+            counts[f"tables in {language}, which no template speaks ({some})"] = len(labels)
+        return counts
 
     def propose(self, ids: Sequence[TableId], number: int) -> Iterator[list[Proposal]]:
         """Yield proposals about some tables at a time, each table once a round."""
@@ -473,7 +471,7 @@ class _ModelWriter:
         if records is None:
             self.dropped[NO_JSON] += 1
         for record in records or ():
-            proposal = _checked(view, record)
+            proposal = _check_question(view, record)
             if isinstance(proposal, str):
                 self.dropped[proposal] += 1
             else:
@@ -502,7 +500,7 @@ def _read_questions(reply: str) -> list[Any] | None:
     return None
 
 
-def _checked(view: "_TableView", record: Any) -> Proposal | str:
+def _check_question(view: "_TableView", record: Any) -> Proposal | str:
     """Return the question of a record that its table answers, or why it is dropped."""
     try:
         text = " ".join(record["question"].split())

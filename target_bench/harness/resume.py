@@ -14,7 +14,7 @@ from target_bench.core.registry import find_task, make_task, spell_task
 from target_bench.core.run_config import OPTIONS, RunConfig
 from target_bench.core.schema import Dataset, Query, Retrieval
 from target_bench.core.task import Task
-from target_bench.core.text_tables import first_of
+from target_bench.core.text_tables import list_first
 from target_bench.data.load import make_loader
 from target_bench.data.selection import limit_queries, select_task
 from target_bench.harness.consent import Confirm
@@ -90,7 +90,7 @@ class ResumedRun:
         stored, identity = self._run.run.answers, self._run.identity
 
         def answer(query: Query) -> Answered:
-            return _stored(self._run, stored, query, "answer")
+            return _get_stored(self._run, stored, query, "answer")
 
         now = answers_fingerprint(dataset.queries)
         self._check_same("queries or reference answers", identity.queries_fingerprint, now)
@@ -115,7 +115,7 @@ class ResumedRun:
         if names:
             self._observer.warning(
                 f"{self._run.folder.name} was scored in another way before ("
-                f"{first_of(names, 3)}: see their signatures): its stored answers were scored "
+                f"{list_first(names, 3)}: see their signatures): its stored answers were scored "
                 "again, nothing was generated"
             )
         return Results([result])
@@ -168,7 +168,7 @@ class ResumedRun:
             )
 
         def rank(query: Query) -> Retrieval:
-            return _stored(rankings, stored, query, "ranking")
+            return _get_stored(rankings, stored, query, "ranking")
 
         name = rankings.command.retriever_name
         retriever = use_rankings(label, rankings.identity.retriever, rank, name)
@@ -198,7 +198,7 @@ class ResumedRun:
             )
 
 
-def _stored(run: Result, stored: Mapping[str, RecordT], query: Query, what: str) -> RecordT:
+def _get_stored(run: Result, stored: Mapping[str, RecordT], query: Query, what: str) -> RecordT:
     """Return the record of a query; refuse a run that is not finished."""
     if query.id not in stored:
         raise StoreError(

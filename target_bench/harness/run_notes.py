@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from target_bench.core.identity import outside_reads, sources_of
+from target_bench.core.identity import hash_built_in_sources, outside_reads
 from target_bench.core.metric import AnswerCounts, Counts
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, Retrieval
 from target_bench.core.task import Task
-from target_bench.core.text_tables import counted, first_of
+from target_bench.core.text_tables import count_noun, list_first
 from target_bench.harness.systems import System
 from target_bench.runs import times
 from target_bench.runs.run import Run
@@ -21,7 +21,7 @@ def begin_work(run: Run, system: System) -> None:
         return
     environment = {
         **times.environment(system.packages),
-        times.SOURCES: sources_of(system.plugin) if system.plugin is not None else {},
+        times.SOURCES: hash_built_in_sources(system.plugin) if system.plugin is not None else {},
     }
     run.begin_work(environment=environment, started=times.now())
 
@@ -47,18 +47,18 @@ def warn_of_reuse(run: Run, system: System, observer: Observer) -> None:
     if system.plugin is None:
         return
     before = run.manifest.environment.get(times.SOURCES, {})
-    now = sources_of(system.plugin)
+    now = hash_built_in_sources(system.plugin)
     changed = [name for name in before if now.get(name, before[name]) != before[name]]
     again = "to run it anew, name another --out folder"
     if changed:
         observer.warning(
-            f"{system.label}: reused, but the source of {first_of(changed, 3)} has changed under "
+            f"{system.label}: reused, but the source of {list_first(changed, 3)} has changed under "
             f"the same VERSION; {again}"
         )
     if reads := outside_reads(system.plugin):
         observer.warning(
             f"{system.label}: reused; its code reads files or the environment "
-            f"({first_of(reads, 3)}), and no change of these is seen, unless a setting names "
+            f"({list_first(reads, 3)}), and no change of these is seen, unless a setting names "
             f"the file; {again}"
         )
 
@@ -67,7 +67,7 @@ def warn_of_depth(dataset: Dataset, depth: int, observer: Observer) -> None:
     """Warn where rankings would hold fewer tables than asked for."""
     if depth > len(dataset.corpus):
         observer.warning(
-            f"top_k={depth} is more than the {counted(len(dataset.corpus), 'table')} of "
+            f"top_k={depth} is more than the {count_noun(len(dataset.corpus), 'table')} of "
             f"{dataset.info.name} {dataset.split}, so recall@{depth} is 1 for a retriever that "
             "lists them all; a smaller --top-k tells more"
         )
@@ -89,7 +89,7 @@ def unlabelled_note(
             so += "label tables"
         if names := ", ".join(metrics):
             so = f"only {names} are computed, which need none"
-    how_many = f"{n:,} of {counted(n_queries, 'query')} {'has' if n == 1 else 'have'}"
+    how_many = f"{n:,} of {count_noun(n_queries, 'query')} {'has' if n == 1 else 'have'}"
     return f"{dataset.info.name} {dataset.split}: {how_many} no {what}: {so}"
 
 

@@ -27,7 +27,7 @@ from target_bench.core.registry import is_own_code, make_task
 from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import Dataset, Distractors, Retrieval, copy_json
 from target_bench.core.task import Task, given_tables, has_reference
-from target_bench.core.text_tables import first_of
+from target_bench.core.text_tables import list_first
 from target_bench.core.user_code import process_restored
 from target_bench.harness.answer import answer
 from target_bench.harness.consent import Confirm
@@ -36,13 +36,13 @@ from target_bench.harness.rank import rank
 from target_bench.harness.run_notes import ranking_notes, unlabelled_note, warn_of_depth
 from target_bench.harness.score import (
     Scored,
-    metrics_of,
+    list_metrics,
     scorable,
     score_answers,
     score_rankings,
 )
 from target_bench.harness.systems import GOLD, System
-from target_bench.metrics.scores import code_of
+from target_bench.metrics.scores import hash_code
 from target_bench.runs import slicing
 from target_bench.runs.manifest import (
     Command,
@@ -259,7 +259,7 @@ def _identify_scores(
         else {"task_plugin": plugin_identity(task)[0]}
     )
     near_copies = [distractors.setting for distractors in dataset.distractors]
-    metrics = metrics_of(task, scorable(task, dataset).queries, cutoffs)
+    metrics = list_metrics(task, scorable(task, dataset).queries, cutoffs)
     return {
         "task": task.name,
         **version,
@@ -415,7 +415,7 @@ def _write_scores(
     columns = {SLICE_PREFIX + name: values for name, values in properties.items()}
     if any(query.synthetic for query in queries):
         columns[f"{SLICE_PREFIX}synthetic"] = [query.synthetic for query in queries]
-    code = code_of(scored.scores)
+    code = hash_code(scored.scores)
     changed: list[str] = []
     with suppress(StoreError):  # there are none, or they are damaged and written again
         stored = read_scores(run.folder)
@@ -428,7 +428,7 @@ def _write_scores(
             if score.signature != stored.scores[name].signature
         ]
     if changed:
-        metrics = f"metric{'s' * (len(changed) > 1)} {first_of(changed, 3)}"
+        metrics = f"metric{'s' * (len(changed) > 1)} {list_first(changed, 3)}"
         observer.warning(f"{run.folder.name}: scores computed again: the code of {metrics} changed")
     of_queries = {"per_query": {**columns, **scored.per_query}, "statistics": scored.statistics}
     run.write_scores(

@@ -37,7 +37,7 @@ from target_bench.core.settings import read_cutoffs
 from target_bench.core.task import Outputs, Predictions, Task, has_reference
 from target_bench.data.selection import select_task
 from target_bench.metrics import stats
-from target_bench.metrics.scores import check_names, in_order, is_built_in, spec_of
+from target_bench.metrics.scores import check_names, find_spec, in_order, is_built_in
 from target_bench.models.answer_reading import check_time
 from target_bench.runs.record_log import Answered
 from target_bench.runs.slicing import by_property, report_by
@@ -130,13 +130,15 @@ def score_rankings(
         return Scored((), {}, {}, {}, counts)
     outputs = Outputs(scored, Predictions(by_query, depth=depth))
     examples = task.examples(*outputs)
-    values = _computed(metrics_of(task, scored.queries, ks, metrics), examples, ids, outputs)
+    values = _compute_values(
+        list_metrics(task, scored.queries, ks, metrics), examples, ids, outputs
+    )
     for k in ks[:-1] if any(retrieval.at for retrieval in retrievals) else ():
         at_k = {r.query_id: replace(r, tables=r.at.get(k, r.tables[:k])) for r in retrievals}
         outputs = Outputs(scored, Predictions(at_k, depth=k))
-        of_k = metrics_of(task, scored.queries, [k], metrics)
+        of_k = list_metrics(task, scored.queries, [k], metrics)
         of_k = [each for each in of_k if split(each.name)[1] == k]
-        added = _computed(of_k, task.examples(*outputs), ids, outputs)
+        added = _compute_values(of_k, task.examples(*outputs), ids, outputs)
         values = values[0] | added[0], values[1] | added[1], values[2] | added[2]
     return Scored(ids, *values, counts)
 
@@ -193,8 +195,8 @@ def score_answers(
     outputs = Outputs(scored, Predictions(rankings or {}, generations, judgements or {}))
     examples = scored_task.examples(*outputs)
     ids = [query.id for query in scored.queries]
-    computed = metrics_of(scored_task, scored.queries, (), metrics)
-    values = _computed(computed, examples, ids, outputs)
+    computed = list_metrics(scored_task, scored.queries, (), metrics)
+    values = _compute_values(computed, examples, ids, outputs)
     read = scored_task.parsed(examples) or [True] * len(ids)
     if len(read) != len(ids):
         raise PluginError(
@@ -213,7 +215,7 @@ def score_answers(
     return Scored(ids, in_their_order, per_query, statistics, counts, report or None, properties)
 
 
-def metrics_of(
+def list_metrics(
     task: Task[Any],
     queries: Sequence[Query],
     ks: Sequence[int] = (),
@@ -227,7 +229,7 @@ def metrics_of(
     return metrics
 
 
-def aligned(
+def align_values(
     query_ids: Sequence[str], parts: Iterable[tuple[Sequence[str], Mapping[str, Floats]]]
 ) -> dict[str, Floats]:
     """Metric name -> (n,) value of each query; NaN for one that no part (ids, values) has."""
@@ -266,10 +268,10 @@ def all_answers(
     dataset: Dataset, answers: Mapping[str, Answered | Generation | str]
 ) -> dict[str, Answered]:
     """Query id -> the answer to each query of the dataset, in its order; a missing one failed."""
-    return {query.id: _answered(query.id, answers.get(query.id)) for query in dataset.queries}
+    return {query.id: _to_answered(query.id, answers.get(query.id)) for query in dataset.queries}
 
 
-def _answered(query_id: str, answer: Answered | Generation | str | None) -> Answered:
+def _to_answered(query_id: str, answer: Answered | Generation | str | None) -> Answered:
     if isinstance(answer, Answered):
         return answer
     if isinstance(answer, str):
@@ -319,7 +321,7 @@ _Values = tuple[dict[str, Score], dict[str, Floats], dict[str, Floats]]
 """Metric name -> its score, per-query values and statistics, as in ``Scored``."""
 
 
-def _computed(
+def _compute_values(
     metrics: Sequence[Metric[Any]],
     examples: Any,
     query_ids: Sequence[str],
@@ -368,7 +370,7 @@ def _stored_spec(metric: Metric[Any]) -> MetricSpec | None:
     """Return the declaration that is stored beside the score; None for a metric of this package."""
     if not is_built_in(metric.name):
         return metric.spec
-    if spec_of(metric.name) != metric.spec:
+    if find_spec(metric.name) != metric.spec:
         raise ConfigError(
             f"metric {metric.name!r}: {type(metric).__name__} has the name of a metric of "
             "target-bench and another declaration; give it a name of its own"

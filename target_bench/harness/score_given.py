@@ -94,10 +94,10 @@ def score_given(
             dataset = limit_queries(everything, options.limit)
             answers = None
             if task.answer == "ranking":
-                retriever = _rankings_of(run_file, everything, options, observer)
+                retriever = _read_rankings(run_file, everything, options, observer)
             else:
                 retriever = make_retriever(NO_CONTEXT, observer)
-                answers = _answers_of(predictions, order, everything, observer)
+                answers = _read_answers(predictions, order, everything, observer)
             check_properties(names, [(text, dataset)])
             results.append(
                 run_system(
@@ -115,7 +115,7 @@ def score_given(
     return Results(results)
 
 
-def _rankings_of(
+def _read_rankings(
     run_file: str | Path | None, dataset: Dataset, config: RunConfig, observer: Observer
 ) -> System:
     """Return the rankings of a run file, which may have more than the first ``limit`` queries."""
@@ -132,7 +132,7 @@ def _rankings_of(
     return use_rankings(Path(run_file).name, identity, lambda query: given.rank(query, depth))
 
 
-def _answers_of(
+def _read_answers(
     predictions: str | Path | None,
     order: str | Path | None,
     dataset: Dataset,

@@ -14,7 +14,7 @@ from target_bench.core.contract import RetrieverLike, ask_if_paid, plugin_errors
 from target_bench.core.credentials import mask_settings
 from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
 from target_bench.core.schema import Corpus, Dataset, Query, Table, TableId
-from target_bench.core.settings import named, whole_number
+from target_bench.core.settings import split_name, whole_number
 from target_bench.core.unicode_text import compose
 from target_bench.data.highlights import cell_text
 from target_bench.data.languages import Language
@@ -204,7 +204,7 @@ class TableSearch:
             )
         self.label = type(retriever).__name__
         if isinstance(retriever, str):
-            name, text = named(retriever)
+            name, text = split_name(retriever)
             self.label = name or mask_settings(text)
             retriever = create_plugin("retriever", text)
         self._retriever = contract.check_methods(adapt_plugin("retriever", retriever))

@@ -17,7 +17,7 @@ from target_bench.core.identity import (
 from target_bench.core.observer import Observer
 from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import Generation, GenerationRequest, Query, Retrieval
-from target_bench.core.settings import named
+from target_bench.core.settings import split_name
 from target_bench.core.task import Task, has_reference
 from target_bench.models.original_classes import adapt_plugin, create_plugin
 from target_bench.runs.record_log import Answered
@@ -133,7 +133,7 @@ def make_generator(
     observer: Observer,
 ) -> System:
     """Make the generator of a task's answers; a system is returned as it is."""
-    name, generator = named(generator)
+    name, generator = split_name(generator)
     if isinstance(generator, System):
         return generator
     converses = False

@@ -13,7 +13,7 @@ from target_bench.core import registry
 from target_bench.core.credentials import mask_settings
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.run_config import check_option_names, read_option
-from target_bench.core.settings import named, parse_settings, yaml_value
+from target_bench.core.settings import parse_settings, split_name, yaml_value
 
 PLUGINS: Mapping[str, registry.Kind] = {
     "tasks": "task",
@@ -122,7 +122,7 @@ def _plugin(kind: registry.Kind, written: Any) -> Any:
     name = settings.pop("name", None)
     if not isinstance(name, str):
         raise ConfigError(f"a {kind} is text, or has a name, as in {{name: ..., setting: ...}}")
-    called, plain = named(name)
+    called, plain = split_name(name)
     return with_name(called, spec_text(kind, plain, settings))
 
 
@@ -138,7 +138,7 @@ def spec_text(kind: registry.Kind, name: str, settings: Mapping[str, Any]) -> st
     whole = {**earlier.settings, **settings}
     text = earlier.target
     if whole:
-        text += ":" + ",".join(f"{key}={_written(value)}" for key, value in whole.items())
+        text += ":" + ",".join(f"{key}={_write_value(value)}" for key, value in whole.items())
     parsed = registry.parse(kind, text)
     if (parsed.target, parsed.settings) != (earlier.target, whole):
         shown = mask_settings(text)
@@ -154,12 +154,12 @@ def with_name(name: str | None, text: str) -> str:
 _PLAIN = re.compile(r"[\w./@+-]+(:[\w./@+-]+)*")
 
 
-def _written(value: Any) -> str:
+def _write_value(value: Any) -> str:
     """Return a value in YAML's flow style; text in quotes where YAML would take it for another."""
     if isinstance(value, list):
-        return f"[{', '.join(map(_written, value))}]"
+        return f"[{', '.join(map(_write_value, value))}]"
     if isinstance(value, dict):
-        items = (f"{_written(str(key))}: {_written(each)}" for key, each in value.items())
+        items = (f"{_write_value(str(key))}: {_write_value(each)}" for key, each in value.items())
         return "{" + ", ".join(items) + "}"
     if not isinstance(value, str):
         return json.dumps(value)

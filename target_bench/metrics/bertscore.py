@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from target_bench.core.errors import ConfigError, MissingExtraError
-from target_bench.core.files import sha256_of
+from target_bench.core.files import hash_file
 from target_bench.core.metric import Floats, MetricDefinition, MetricSpec, by_name
 from target_bench.metrics.text import JudgedAnswers, MeanOverAnswers
 
@@ -132,5 +132,5 @@ def _identify(model: str) -> str:
     if not folder.is_dir():
         return model
     files = [path for path in sorted(folder.iterdir()) if path.is_file()]
-    whole = "".join(f"{path.name}:{sha256_of(path)}" for path in files)
+    whole = "".join(f"{path.name}:{hash_file(path)}" for path in files)
     return hashlib.sha256(whole.encode()).hexdigest()[:12]

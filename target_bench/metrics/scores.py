@@ -23,7 +23,7 @@ from target_bench.core.identity import source_hash
 from target_bench.core.metric import RANKINGS, Metric, MetricSpec, Score, split, without_packages
 from target_bench.core.metric_function import MetricLike, resolve_metric
 from target_bench.core.schema import Query
-from target_bench.core.text_tables import counted
+from target_bench.core.text_tables import count_noun
 
 _EQUAL = 1e-9  # scores that are as close are equal: sums in another order differ by less
 
@@ -62,7 +62,7 @@ def check_names(metrics: Iterable[MetricLike]) -> None:
             )
 
 
-def spec_of(name: str, score: Any = None) -> MetricSpec:
+def find_spec(name: str, score: Any = None) -> MetricSpec:
     """Find the declaration of a metric.
 
     It is that of the metric of this package, else the one stored beside the score, else that of an
@@ -77,7 +77,7 @@ def spec_of(name: str, score: Any = None) -> MetricSpec:
         return stored
     if stored is not None:
         return MetricSpec.from_json(stored)
-    return _installed(name) or MetricSpec(name.partition("@")[0] or "metric", at_k="@" in name)
+    return _find_installed(name) or MetricSpec(name.partition("@")[0] or "metric", at_k="@" in name)
 
 
 def canonical_name(name: str) -> str:
@@ -87,11 +87,11 @@ def canonical_name(name: str) -> str:
     return (f"{at_k}@{k}" if at and at_k else None if at else whole) or name
 
 
-def specs_of(scores: Scores) -> dict[str, MetricSpec]:
+def find_specs(scores: Scores) -> dict[str, MetricSpec]:
     """Find the declarations of the metrics of a run: name -> declaration, in the run's order."""
     if isinstance(scores, Mapping):
-        return {name: spec_of(name, score) for name, score in scores.items()}
-    return {name: spec_of(name) for name in scores}
+        return {name: find_spec(name, score) for name, score in scores.items()}
+    return {name: find_spec(name) for name in scores}
 
 
 def parse(name: str, needs_cutoff: bool = True) -> tuple[MetricSpec, int | None]:
@@ -101,9 +101,9 @@ def parse(name: str, needs_cutoff: bool = True) -> tuple[MetricSpec, int | None]
     ``module:Class``.
     """
     if ":" in name:
-        return declared(registry.resolve("metric", name), name), None
+        return find_declaration(registry.resolve("metric", name), name), None
     family, k = split(canonical_name(name))
-    spec = declared(registry.resolve("metric", family), family)
+    spec = find_declaration(registry.resolve("metric", family), family)
     if spec.at_k and k is None and needs_cutoff:
         raise ConfigError(f"metric {name!r}: write it with a cutoff, as in {spec.at(10)}")
     if not spec.at_k and k is not None:
@@ -111,7 +111,7 @@ def parse(name: str, needs_cutoff: bool = True) -> tuple[MetricSpec, int | None]
     return spec, k
 
 
-def declared(plugin: Any, name: str) -> MetricSpec:
+def find_declaration(plugin: Any, name: str) -> MetricSpec:
     """Return the declaration of a class or object that the registry found."""
     spec = getattr(plugin, "spec", None)
     if not isinstance(spec, MetricSpec):
@@ -123,10 +123,10 @@ def declared(plugin: Any, name: str) -> MetricSpec:
 
 def all_specs() -> list[MetricSpec]:
     """Return every registered metric: those of this package, then installed plug-ins."""
-    return [declared(registry.resolve("metric", n), n) for n in registry.names("metric")]
+    return [find_declaration(registry.resolve("metric", n), n) for n in registry.names("metric")]
 
 
-def named(name: str) -> Metric[Any] | None:
+def make_default_metric(name: str) -> Metric[Any] | None:
     """Make the metric of a name with default settings; None where that cannot be done.
 
     Settings such as how labels are read change what is counted for a query, and are in the stored
@@ -143,7 +143,7 @@ def named(name: str) -> Metric[Any] | None:
     return made
 
 
-def code_of(scores: Iterable[str]) -> dict[str, str]:
+def hash_code(scores: Iterable[str]) -> dict[str, str]:
     """Return metric without its cutoff -> a hash of the code that computes it here.
 
     Metrics of users have theirs in their signatures.
@@ -158,7 +158,7 @@ def code_of(scores: Iterable[str]) -> dict[str, str]:
 
 def edited_metrics(stored: Mapping[str, str], scores: Iterable[str]) -> list[str]:
     """Return the metrics that other code computed than the one here, without cutoffs."""
-    here = code_of(scores)
+    here = hash_code(scores)
     return [name for name in here if stored.get(name, here[name]) != here[name]]
 
 
@@ -171,11 +171,11 @@ def _built_in(name: str) -> MetricSpec | None:
         return None
     if registry.built_in_metric(family) is None:
         return None
-    spec = declared(registry.resolve("metric", family), family)
+    spec = find_declaration(registry.resolve("metric", family), family)
     return spec if spec.at_k == (k is not None) else None
 
 
-def _installed(name: str) -> MetricSpec | None:
+def _find_installed(name: str) -> MetricSpec | None:
     if ":" in name:
         return None  # reading a run imports no file that it names
     try:
@@ -209,7 +209,7 @@ def answer_metrics(scores: Scores, every: bool = False) -> list[str]:
     Where the main one is for short references, those of long ones are not among them. Where no
     metric about answers has a rank, all of them are.
     """
-    specs = {name: spec for name, spec in specs_of(scores).items() if spec.scores != RANKINGS}
+    specs = {name: spec for name, spec in find_specs(scores).items() if spec.scores != RANKINGS}
     ranked = [name for name in specs if specs[name].rank is not None]
     if not ranked:
         return list(specs)
@@ -223,14 +223,14 @@ def answer_metrics(scores: Scores, every: bool = False) -> list[str]:
 
 def ranking_metrics(scores: Scores) -> list[str]:
     """List the main metrics about rankings among those of a run, by rank and cutoff."""
-    specs = specs_of(scores)
+    specs = find_specs(scores)
     ranked = [n for n, s in specs.items() if s.scores == RANKINGS and s.rank is not None]
     return sorted(ranked, key=lambda name: (_rank(specs[name]), _split_cutoff(name)[1]))
 
 
 def main_metrics(scores: Scores) -> list[str]:
     """List the metrics that stand for a run: about answers; else about rankings; else all."""
-    return answer_metrics(scores) or ranking_metrics(scores) or list(specs_of(scores))
+    return answer_metrics(scores) or ranking_metrics(scores) or list(find_specs(scores))
 
 
 def headline(scores: Scores, k: int | None = None) -> str:
@@ -270,7 +270,7 @@ def leading(
         return main, None
     note = None
     if lists_all(main) and not lists_all(family[0]):
-        note = f"{main} takes in all {counted(n_tables or 0, 'table')}; {family[0]} decides"
+        note = f"{main} takes in all {count_noun(n_tables or 0, 'table')}; {family[0]} decides"
         main = family[0]
     if not is_complete(main) or can_choose(main):
         return main, note
@@ -283,7 +283,7 @@ def leading(
 
 def is_perfect(name: str, score: Any) -> bool:
     """Return whether a score is the best possible one; False where a metric has none."""
-    spec = spec_of(name, score)
+    spec = find_spec(name, score)
     best = spec.top if spec.higher_is_better else 0.0
     if spec.higher_is_better and spec.scale == "unbounded" and spec.highest is None:
         best = inf
@@ -304,7 +304,7 @@ def _is_saturated(scores: Sequence[Any], name: str) -> bool:
 def _why_saturated(name: str, groups: Sequence[Sequence[Any]]) -> str:
     if len(groups) > 1:
         return f"{name} cannot choose between the best runs on any set of queries"
-    (scores,), spec, k = groups, spec_of(name, groups[0][0]), _split_cutoff(name)[1]
+    (scores,), spec, k = groups, find_spec(name, groups[0][0]), _split_cutoff(name)[1]
     perfect = [score for score in scores if is_perfect(name, score)]
     alike = perfect or scores
     runs = "both runs" if len(alike) == 2 else f"all {len(alike)} runs"
@@ -323,8 +323,8 @@ def table_metrics(scores: Scores, retrieved: bool = True, every: bool = False) -
     """
     answers, rankings = answer_metrics(scores, every), ranking_metrics(scores)
     if not answers or not rankings:
-        return answers or rankings or list(specs_of(scores))
-    specs = specs_of(rankings)
+        return answers or rankings or list(find_specs(scores))
+    specs = find_specs(rankings)
     databases = [name for name in rankings if specs[name].needs]
     beside = databases[0] if databases else headline(rankings)
     return [beside, *answers] if retrieved else answers
@@ -332,7 +332,7 @@ def table_metrics(scores: Scores, retrieved: bool = True, every: bool = False) -
 
 def deciding_metric(scores: Scores) -> str | None:
     """Choose the metric that says of one answer whether it is right; None where none does."""
-    specs = specs_of(scores)
+    specs = find_specs(scores)
     deciding = (name for name in specs if specs[name].decides)
     return min(deciding, key=lambda name: _rank(specs[name]), default=None)
 

@@ -19,7 +19,7 @@ from target_bench.core.errors import PASSED_ON, PluginError, TargetBenchError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
-from target_bench.core.user_code import shown
+from target_bench.core.user_code import show_value
 from target_bench.models.cache import AnswerCache, ModelReply, request_key
 
 
@@ -86,8 +86,8 @@ def iterate_answers(
         query_id = answer.query_id if isinstance(answer, Generation) else None
         if not isinstance(query_id, str) or query_id not in waiting:
             raise PluginError(
-                f"{name}: generate_many gave {shown(answer)}, which is no Generation for a request "
-                "that is open"
+                f"{name}: generate_many gave {show_value(answer)}, which is no Generation for a "
+                "request that is open"
             )
         waiting.remove(query_id)
         yield _check_answer(answer, query_id)
@@ -152,10 +152,12 @@ def _ask_once(generator: Any, request: GenerationRequest) -> Generation:
     if isinstance(answer, str):
         answer = Generation(query_id, answer, seconds=round(time.perf_counter() - start, 6))
     if not isinstance(answer, Generation):
-        problem = f"contract: generate returned {shown(answer)}, not text or a Generation of it"
+        problem = (
+            f"contract: generate returned {show_value(answer)}, not text or a Generation of it"
+        )
         return Generation(query_id, "", error=problem)
     if answer.query_id != query_id:
-        problem = f"its query_id is {shown(answer.query_id)}; pass on request.query_id"
+        problem = f"its query_id is {show_value(answer.query_id)}; pass on request.query_id"
         return Generation(query_id, "", error=f"contract: {problem}")
     return _check_answer(answer, query_id)
 

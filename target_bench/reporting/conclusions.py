@@ -15,14 +15,14 @@ import numpy as np
 
 from target_bench.core import text_tables
 from target_bench.core.metric import compute_score
-from target_bench.core.text_tables import TextTable, counted
+from target_bench.core.text_tables import TextTable, count_noun
 from target_bench.reporting.compare import corpus_name, leading_metric
 from target_bench.reporting.layouts import lay_out_tests
 from target_bench.reporting.rows import Comparison, Row, Values, correct, make_rows
 from target_bench.reporting.sentences import capitalize, describe_differences
 from target_bench.runs.differences import PLUGINS, settings, varying
 from target_bench.runs.result import Result
-from target_bench.runs.slicing import Measured, mean_of, measure
+from target_bench.runs.slicing import Measured, make_mean, measure
 
 DEFAULT = "default"  # the level of a run that leaves a setting at its default
 NONE = "–"  # of a run whose plug-in has no such setting, or never a chosen one
@@ -120,9 +120,9 @@ def _conclude(runs: Sequence[Result]) -> Conclusion | None:
     sizes = [int((~np.isnan(score.values)).sum()) for score in scores]
     notes = []
     if n_bounds := len(runs) - len(systems):
-        notes.append(f"{counted(n_bounds, 'upper or lower bound')} left out.")
+        notes.append(f"{count_noun(n_bounds, 'upper or lower bound')} left out.")
     if n_empty := len(systems) - len(ranked):
-        notes.append(f"{counted(n_empty, 'run')} left out: no {metric} over any query.")
+        notes.append(f"{count_noun(n_empty, 'run')} left out: no {metric} over any query.")
     if why:
         notes.append(f"{why}.")
     effects: list[MainEffect] = []
@@ -249,7 +249,7 @@ def main_effects(varied: Factors, scores: Sequence[Measured]) -> tuple[list[Main
         for level in sort_levels(column):
             cells = [[scores[i].values for i in cell[level]] for cell in combinations]
             mean = np.mean([np.mean(cell, axis=0) for cell in cells], axis=0)
-            averages[level] = Values(mean_of(metric, mean, spec))
+            averages[level] = Values(make_mean(metric, mean, spec))
         rows = [replace(row, subset=name) for row in _test_against_best("", metric, averages)]
         effects.append(MainEffect(name, tuple(rows), len(combinations)))
     corrected = iter(correct([row for effect in effects for row in effect.rows], [metric]))

@@ -12,14 +12,14 @@ from target_bench.core.metric import MetricSpec
 from target_bench.core.text_tables import (
     Column,
     TextTable,
-    counted,
-    first_of,
+    count_noun,
+    list_first,
     markdown,
     p_text,
     text,
 )
 from target_bench.metrics import stats
-from target_bench.metrics.scores import canonical_name, is_perfect, spec_of
+from target_bench.metrics.scores import canonical_name, find_spec, is_perfect
 from target_bench.reporting.compare import RunLike, compare, find_runs
 from target_bench.reporting.layouts import describe_own_means
 from target_bench.reporting.rows import Comparison, Difference, Row, flat_record
@@ -103,7 +103,7 @@ class RuleCheck:
         baseline, score, difference, bounds, p = self.numbers
         return (
             f"{baseline} to {score}, a difference of {difference} ({bounds}) over "
-            f"{counted(self.row.score.n, 'query')}, p {p if p.startswith('<') else f'= {p}'}"
+            f"{count_noun(self.row.score.n, 'query')}, p {p if p.startswith('<') else f'= {p}'}"
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -350,8 +350,8 @@ def _check(rules: Sequence[Rule], comparison: Comparison, alpha: float) -> tuple
     if not any(check.can_fail for check in checks):
         raise ConfigError(
             f"the gate cannot fail: the randomisation test of "
-            f"{counted(max(check.row.score.n for check in checks), 'query')}, "
-            f"corrected for {counted(len(pairs), 'test')}, never shows a "
+            f"{count_noun(max(check.row.score.n for check in checks), 'query')}, "
+            f"corrected for {count_noun(len(pairs), 'test')}, never shows a "
             f"difference at the level {alpha:g}, however large; check more queries, or fewer "
             "metrics and slices, or raise --alpha"
         )
@@ -367,7 +367,7 @@ def _describe_easy(rules: Sequence[Rule], base: Result, run: Result) -> Iterator
             is_perfect(metric, r.stored.scores[metric]) for r in (base, run)
         ):
             continue
-        value = spec_of(metric, base.stored.scores[metric]).text(base.scores[metric].value)
+        value = find_spec(metric, base.stored.scores[metric]).text(base.scores[metric].value)
         remark = f"{metric} is {value} for both runs: too easy to choose at k = {k}"
         others = (
             name.partition("@")[::2] for name in base.stored.scores.keys() & run.scores.keys()
@@ -375,7 +375,7 @@ def _describe_easy(rules: Sequence[Rule], base: Result, run: Result) -> Iterator
         cutoffs = [int(cutoff) for name, cutoff in others if name == family and cutoff.isdigit()]
         if cutoffs and min(cutoffs) < int(k):
             name = f"{family}@{min(cutoffs)}"
-            before, after = (spec_of(name).text(r.stored.scores[name].value) for r in (base, run))
+            before, after = (find_spec(name).text(r.stored.scores[name].value) for r in (base, run))
             no_rule = "" if name in checked else ", and no rule checks it"
             remark += f"; look at {name}: {before} of the baseline, {after} of the run{no_rule}"
         yield remark
@@ -390,11 +390,11 @@ def find_run_to_check(run: RunLike, out: str | Path) -> Path:
 def _find_runs(n: int, runs: Sequence[RunLike], out: str | Path) -> list[Path]:
     folders, _ = find_runs(runs, out)
     if len(folders) != n:
-        names = first_of([folder.name for folder in folders], 4)
+        names = list_first([folder.name for folder in folders], 4)
         raise ConfigError(
-            f"a gate checks one run against one baseline, and {counted(len(folders), 'run')} are "
-            f"named in place of {n}: {names}. Name each by its folder or id, as in `runs list`; in "
-            "Python as results[0]"
+            f"a gate checks one run against one baseline, and {count_noun(len(folders), 'run')} "
+            f"are named in place of {n}: {names}. Name each by its folder or id, as in `runs "
+            "list`; in Python as results[0]"
         )
     return folders
 

@@ -6,7 +6,7 @@ from itertools import groupby
 from math import isnan
 
 from target_bench.core import text_tables
-from target_bench.core.text_tables import Column, Mark, TextTable, counted, p_text
+from target_bench.core.text_tables import Column, Mark, TextTable, count_noun, p_text
 from target_bench.metrics.stats import RESAMPLES
 from target_bench.reporting.rows import SEED, Comparison, Row
 from target_bench.reporting.sentences import describe_power
@@ -19,7 +19,9 @@ def to_text(comparison: Comparison, width: int | None = None, colours: bool = Fa
     """Lay a comparison out as text."""
     shown = text_tables.text(lay_out(comparison), width, colours)
     below = [
-        line for part in describe_tests(comparison) for line in text_tables.wrapped(part, width)
+        line
+        for part in describe_tests(comparison)
+        for line in text_tables.wrap_sentence(part, width)
     ]
     return "\n".join([shown, "", *below])
 
@@ -165,7 +167,7 @@ def describe_tests(comparison: Comparison) -> list[str]:
     tests = (
         f"Differences from {comparison.baseline}; paired randomisation test, two-sided, "
         f"{RESAMPLES:,} samples, seed {SEED}; p corrected for "
-        f"{counted(comparison.n_tests, 'test')} of {family}{over} (Holm): * < .05, ** < .01, "
+        f"{count_noun(comparison.n_tests, 'test')} of {family}{over} (Holm): * < .05, ** < .01, "
         "*** < .001."
     )
     if several:

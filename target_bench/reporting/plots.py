@@ -28,7 +28,7 @@ from target_bench.core.observer import Observer
 from target_bench.harness.resume import ResumedRun
 from target_bench.metrics import stats
 from target_bench.metrics.retrieval import judge, parse
-from target_bench.metrics.scores import canonical_name, spec_of
+from target_bench.metrics.scores import canonical_name, find_spec
 from target_bench.reporting.compare import leading_metric
 from target_bench.runs.differences import check_same_data, labels
 from target_bench.runs.record_log import write_file
@@ -90,7 +90,7 @@ def over_distractors(folders: Sequence[Path], path: Path, metric: str | None = N
         axes.set_xticks(sizes, [f"{n:,}" for n in sizes], rotation=30 if len(sizes) > 6 else 0)
         axes.minorticks_off()
         axes.set_xlabel("distractor tables")
-        _label_y(axes, name, spec_of(name, runs[0].stored.scores.get(name)))
+        _label_y(axes, name, find_spec(name, runs[0].stored.scores.get(name)))
 
 
 def pareto(folders: Sequence[Path], path: Path, metric: str | None = None) -> None:
@@ -101,7 +101,7 @@ def pareto(folders: Sequence[Path], path: Path, metric: str | None = None) -> No
     """
     runs = read_runs(folders, path)
     name = canonical_name(metric) if metric else leading_metric(runs)[0]
-    spec = spec_of(name, runs[0].stored.scores.get(name))
+    spec = find_spec(name, runs[0].stored.scores.get(name))
     names, times, scores = labels(runs), list(map(milliseconds, runs)), [run[name] for run in runs]
     points = {
         i: (time, score.value)

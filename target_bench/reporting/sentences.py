@@ -5,8 +5,8 @@ from math import isnan
 
 from target_bench.core.errors import TargetBenchError
 from target_bench.core.metric import MetricSpec
-from target_bench.core.text_tables import counted, p_text
-from target_bench.metrics.scores import ranking_metrics, spec_of
+from target_bench.core.text_tables import count_noun, p_text
+from target_bench.metrics.scores import find_spec, ranking_metrics
 from target_bench.metrics.stats import ALPHA, FEWEST, POWER
 from target_bench.reporting.compare import compare_results, leading_metric
 from target_bench.reporting.rows import Comparison, Row
@@ -124,7 +124,7 @@ def describe_run(results: Sequence[Result]) -> Iterator[str]:
         return
     metric, why = leading_metric(systems)
     scored = [r for r in systems if metric in r.stored.scores and not isnan(r.scores[metric].value)]
-    spec = spec_of(metric, next((r.stored.scores[metric] for r in scored), None))
+    spec = find_spec(metric, next((r.stored.scores[metric] for r in scored), None))
     best = max(scored or systems, key=lambda r: spec.merit(r.stored.scores[metric].value))
     yield _describe_best(best, metric, alone=len(scored) < 2)
     if by_database := describe_other_databases(best, metric):
@@ -143,10 +143,10 @@ def describe_run(results: Sequence[Result]) -> Iterator[str]:
 
 
 def _describe_best(best: Result, metric: str, alone: bool) -> str:
-    n = counted(best.stored.scores[metric].n, "question")
+    n = count_noun(best.stored.scores[metric].n, "question")
     recalls = [name for name in ranking_metrics(best.stored.scores) if name.startswith("recall@")]
     if best.identity.has_answers or not recalls:
-        value = spec_of(metric, best.stored.scores[metric]).text(best.scores[metric].value)
+        value = find_spec(metric, best.stored.scores[metric]).text(best.scores[metric].value)
         return f"{best.command.label}{':' if alone else ' is best:'} {metric} {value} ({n})."
     deep = "recall@10" if "recall@10" in recalls else recalls[-1]
     shares = {
@@ -163,7 +163,7 @@ def describe_other_databases(run: Result, metric: str, label: str = "") -> str |
     bounds = interval_by_database(run, metric)
     if bounds is None or isnan(bounds[0]):
         return None
-    interval = spec_of(metric, run.stored.scores[metric]).interval(*bounds, ", ")
+    interval = find_spec(metric, run.stored.scores[metric]).interval(*bounds, ", ")
     n_databases = len(set(databases(run)))
     return (
         f"For questions about other databases than these {n_databases} the interval of "
@@ -173,7 +173,7 @@ def describe_other_databases(run: Result, metric: str, label: str = "") -> str |
 
 def _describe_failures(result: Result) -> Iterator[str]:
     label, stored = result.command.label, result.stored
-    asked = counted(stored.n_queries, "question")
+    asked = count_noun(stored.n_queries, "question")
     if stored.n_failed:
         yield f"{label} failed on {stored.n_failed} of {asked}, which score 0."
     if stored.answers and stored.answers.unparsed:
@@ -181,12 +181,12 @@ def _describe_failures(result: Result) -> Iterator[str]:
         yield f"{label} gave answers that cannot be read to {unread}, which score 0."
     if differing := stored.report.get("outcomes", {}).get("translation_differs"):
         yield (
-            f"{label}: {counted(differing, 'prediction')} gave other rows in DuckDB than in SQLite "
-            "(translation_differs), scored by SQLite's."
+            f"{label}: {count_noun(differing, 'prediction')} gave other rows in DuckDB than in "
+            "SQLite (translation_differs), scored by SQLite's."
         )
     if left_out := stored.report.get("not_runnable", {}).get("engines"):
         yield (
-            f"{label}: {counted(left_out, 'question')} left out, as the gold is not the same in "
+            f"{label}: {count_noun(left_out, 'question')} left out, as the gold is not the same in "
             "DuckDB as in SQLite."
         )
 
@@ -218,7 +218,7 @@ def _describe_others(
         return
     tested = [row for row in rows if row.difference]
     if tested and all(map(_is_blind, tested)):
-        n = counted(rows[0].score.n, "question")
+        n = count_noun(rows[0].score.n, "question")
         yield f"{n} cannot show a significant difference: ask {FEWEST} at least."
         return
     if why:

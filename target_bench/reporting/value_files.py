@@ -22,7 +22,7 @@ from target_bench.core.files import parse_json
 from target_bench.core.metric import MetricSpec
 from target_bench.reporting.rows import Comparison, Values, correct, make_rows
 from target_bench.runs.score_files import Floats
-from target_bench.runs.slicing import mean_of
+from target_bench.runs.slicing import make_mean
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".eval")
 
@@ -120,7 +120,7 @@ def compare_values(
     }
     spec = _declare(columns.value, np.concatenate([*values.values()]), misses)
     systems = {
-        name: {columns.value: Values(mean_of(columns.value, column, spec))}
+        name: {columns.value: Values(make_mean(columns.value, column, spec))}
         for name, column in values.items()
     }
     notes = []
@@ -128,8 +128,8 @@ def compare_values(
         worst = _worst_value(np.concatenate([*values.values()]), spec)
         has_value = MetricSpec("queries_with_a_value", label=HAS_VALUE)
         for name, column in values.items():
-            filled = mean_of(columns.value, np.nan_to_num(column, nan=worst), spec)
-            present = mean_of(HAS_VALUE, (~np.isnan(column)).astype(np.float64), has_value)
+            filled = make_mean(columns.value, np.nan_to_num(column, nan=worst), spec)
+            present = make_mean(HAS_VALUE, (~np.isnan(column)).astype(np.float64), has_value)
             systems[name] = {columns.value: Values(filled), HAS_VALUE: Values(present)}
             if n := int(np.isnan(column).sum()):
                 notes.append(

@@ -10,9 +10,9 @@ from typing import Any
 
 from target_bench.core.errors import ConfigError, DataError, StoreError, reason
 from target_bench.core.files import atomic_write, parse_json
-from target_bench.core.text_tables import counted
+from target_bench.core.text_tables import count_noun
 from target_bench.runs.find import find
-from target_bench.runs.manifest import key_of
+from target_bench.runs.manifest import read_key
 from target_bench.runs.result import Result, find_headline
 from target_bench.runs.score_files import PER_QUERY, STATISTICS
 
@@ -58,7 +58,7 @@ def _to_document(run: Result) -> dict[str, Any]:
 
 def _check_failures(run: Result, path: Path) -> None:
     """Refuse a baseline of failures: it would let the next ones pass."""
-    failed, n = run.stored.n_failed, counted(run.stored.n_queries, "query")
+    failed, n = run.stored.n_failed, count_noun(run.stored.n_queries, "query")
     mend = f"mend what failed (target-bench runs show {run.folder} says what) and run it again"
     if failed and failed == run.stored.n_queries:
         raise ConfigError(f"{run.folder} is no baseline: it failed on all of {n}; {mend}")
@@ -116,7 +116,7 @@ def _unpack(document: dict[str, Any], scratch: Path) -> Path:
     if (rankings := document.get("rankings")) is not None:
         runs[rankings["run"]] = {"manifest.json": rankings["manifest.json"]}
     for name, files in runs.items():
-        if key_of(Path(name)) is None or Path(name).name != name:  # it would lie elsewhere
+        if read_key(Path(name)) is None or Path(name).name != name:  # it would lie elsewhere
             raise ValueError(f"run: {name!r:.80} is not the name of a run")
         (scratch / name).mkdir()
         for file in (*_TEXT, *_BINARY):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.settings import written_settings
-from target_bench.core.text_tables import first_of
+from target_bench.core.text_tables import list_first
 from target_bench.runs.manifest import flatten
 
 if TYPE_CHECKING:
@@ -217,7 +217,7 @@ def _data_apart(run: "Result", other: "Result") -> str:
         if mine[name] != theirs[name]
     ]
     files = dict(run.run.manifest.files.items() ^ other.run.manifest.files.items())
-    return ", ".join(options) or (f"files differ, as {first_of([*files], 3)}" if files else "")
+    return ", ".join(options) or (f"files differ, as {list_first([*files], 3)}" if files else "")
 
 
 def data_options(run: "Result") -> dict[str, Any]:

@@ -6,8 +6,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from target_bench.core.errors import ConfigError, StoreError, did_you_mean
-from target_bench.core.text_tables import counted
-from target_bench.runs.manifest import Command, key_of, read_manifest
+from target_bench.core.text_tables import count_noun
+from target_bench.runs.manifest import Command, read_key, read_manifest
 
 _NAME = re.compile(r"(.*-)?[0-9a-f]{12}")
 _LISTED = 20
@@ -22,7 +22,7 @@ def run_folders(root: Path) -> list[Path]:
 
 
 def _is_run(path: Path) -> bool:
-    return key_of(path) is not None and path.is_dir() and not path.is_symlink()
+    return read_key(path) is not None and path.is_dir() and not path.is_symlink()
 
 
 def is_store(name: str | Path) -> bool:
@@ -71,7 +71,9 @@ def find(name: str | Path, root: Path) -> Path:
 def _facts(folder: Path) -> str:
     """Return what tells runs of a label apart, beside task and corpus, which their folders name."""
     manifest = read_manifest(folder)
-    n_queries = "" if manifest.queries is None else f" of {counted(manifest.queries, 'question')}"
+    n_queries = (
+        "" if manifest.queries is None else f" of {count_noun(manifest.queries, 'question')}"
+    )
     return f"{n_queries}, {(manifest.started or '')[:16].replace('T', ' ')}"
 
 

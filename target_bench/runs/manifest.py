@@ -18,10 +18,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from target_bench.core.credentials import without_secrets
 from target_bench.core.errors import StoreError, reason
-from target_bench.core.files import DamageError, parse_json, unsealed
+from target_bench.core.files import DamageError, parse_json, remove_seal
 from target_bench.core.identity import is_bound, is_no_context, reads_gold
 from target_bench.core.schema import Query
-from target_bench.core.user_code import described
+from target_bench.core.user_code import describe_exception
 from target_bench.metrics.retrieval import GRADES, read_grades
 
 FORMAT: Literal[2] = 2
@@ -212,7 +212,7 @@ def read_manifest(folder: Path) -> Manifest:
                 f"{path}: of another version of target-bench (format {record.get('format')!r}; "
                 f"this one reads {FORMAT}); {_ADVICE}"
             )
-        return Manifest.model_validate(unsealed(record))
+        return Manifest.model_validate(remove_seal(record))
     except ValidationError as error:
         problem = error.errors()[0]
         entry, value = ".".join(map(str, problem["loc"])), f"{problem['input']!r:.40}"
@@ -227,7 +227,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 def describe_error(error: BaseException) -> str:
     """Return an error as it is recorded: its type and message, credentials masked."""
-    return without_secrets(described(error))[:LONGEST_ERROR]
+    return without_secrets(describe_exception(error))[:LONGEST_ERROR]
 
 
 def run_key(identity: Mapping[str, Any]) -> str:
@@ -239,7 +239,7 @@ def run_key(identity: Mapping[str, Any]) -> str:
 _ID = re.compile(r".*-([0-9a-f]{12})")
 
 
-def key_of(folder: Path) -> str | None:
+def read_key(folder: Path) -> str | None:
     """Return the hash that a run folder's name ends with, or None."""
     match = _ID.fullmatch(folder.name)
     return match[1] if match else None

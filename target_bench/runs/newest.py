@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import StoreError
-from target_bench.core.text_tables import counted
+from target_bench.core.text_tables import count_noun
 from target_bench.runs.differences import (
     data_options,
     describe_method,
@@ -159,7 +159,7 @@ def _left_out_sentence(left_out: Counter[str], root: Path) -> str | None:
     if not left_out:
         return None
     (first, n), *others = left_out.most_common()
-    reasons = [f"{counted(n, 'run')} {first}", *(f"{n} {reason}" for reason, n in others)]
+    reasons = [f"{count_noun(n, 'run')} {first}", *(f"{n} {reason}" for reason, n in others)]
     return (
         f"Left out: {', '.join(reasons)}. To choose runs, name them: target-bench runs list --out "
         f"{root}"

@@ -20,7 +20,7 @@ from target_bench.core.contract import read_ranking
 from target_bench.core.errors import DataError, StoreError
 from target_bench.core.release import Release, field
 from target_bench.core.schema import Dataset, Query, Retrieval, TableId
-from target_bench.core.text_tables import counted
+from target_bench.core.text_tables import count_noun
 from target_bench.core.unicode_text import compose
 from target_bench.metrics.retrieval import read_grades
 from target_bench.runs.manifest import queries_fingerprint
@@ -87,8 +87,8 @@ def read(path: Path, dataset: Dataset) -> RunFile:
         raise DataError(f"{path}: the file holds no ranking")
     if names.n_scored >= _FEWEST and names.n_rising == names.n_scored:
         raise DataError(
-            f"{path}: in all {counted(names.n_scored, 'ranking')} with scores the first table has "
-            "the lowest one, as if they were distances, and tables are ordered by the highest. "
+            f"{path}: in all {count_noun(names.n_scored, 'ranking')} with scores the first table "
+            "has the lowest one, as if they were distances, and tables are ordered by the highest. "
             "Write similarities (a distance times -1), or no scores"
         )
     (sha256,) = release.hashes.values()

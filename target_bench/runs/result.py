@@ -18,7 +18,7 @@ from target_bench.core.errors import ConfigError, MissingExtraError, StoreError
 from target_bench.core.metric import Score, blank_scores
 from target_bench.core.schema import Query
 from target_bench.core.task import FAILED, NOT_JUDGED
-from target_bench.core.text_tables import counted
+from target_bench.core.text_tables import count_noun
 from target_bench.metrics.scores import canonical_name, headline
 from target_bench.runs.differences import check_same_data
 from target_bench.runs.manifest import Command, Identity, read_manifest
@@ -125,7 +125,7 @@ class Result:
         shown = shown_metrics([self])[:_IN_A_LINE]
         scores = ", ".join(f"{name} {self.scores[name]}" for name in shown)
         data = f"{self.identity.data}"
-        n = counted(self.stored.n_queries, "query")
+        n = count_noun(self.stored.n_queries, "query")
         return f"Result({self.command.label} on {data}, {self.identity.task}: {scores}; {n})"
 
     def __str__(self) -> str:
@@ -376,7 +376,7 @@ class Results(Sequence[Result]):
     def __str__(self) -> str:
         width = text_tables.terminal_width()
         lines = [line for result in self for line in describe_failures(result)]
-        failures = ["\n".join(text_tables.wrapped(line, width)) for line in lines]
+        failures = ["\n".join(text_tables.wrap_sentence(line, width)) for line in lines]
         table = text_tables.text(score_tables(self), width)
         return "\n\n".join(filter(None, [table, *failures]))
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any, Literal, TypeVar
 
 from target_bench.core.errors import StoreError
-from target_bench.core.files import DamageError, check_file, digest, exclusive_lock, sealed
+from target_bench.core.files import DamageError, add_seal, check_file, digest, exclusive_lock
 from target_bench.core.schema import Query, Retrieval
 from target_bench.runs.find import run_folders
 from target_bench.runs.manifest import (
@@ -25,7 +25,7 @@ from target_bench.runs.manifest import (
     Identity,
     Manifest,
     describe_error,
-    key_of,
+    read_key,
     read_manifest,
     run_key,
 )
@@ -86,7 +86,7 @@ class Run:
     @property
     def id(self) -> str:
         """The hash of the identity, with which the folder's name ends."""
-        return key_of(self.folder) or self.folder.name
+        return read_key(self.folder) or self.folder.name
 
     @property
     def is_new(self) -> bool:
@@ -159,7 +159,7 @@ class Run:
             return None
         try:
             key, rankings = self.identity.key, self.command.retrieval_run
-            if key != key_of(self.folder):
+            if key != read_key(self.folder):
                 return (
                     f"manifest.json: its identity has the hash {key}, but the folder is named "
                     f"{self.folder.name}; the manifest was edited or moved"
@@ -319,7 +319,7 @@ class Run:
             self.write_manifest(tables=written, values=values)
 
     def _write_document(self, name: str, content: Mapping[str, Any]) -> None:
-        text = json.dumps(sealed(content), ensure_ascii=False, indent=2) + "\n"
+        text = json.dumps(add_seal(content), ensure_ascii=False, indent=2) + "\n"
         # A lone surrogate is not UTF-8; written with a backslash it is what JSON has for it.
         write_file(self.folder / name, text.encode("utf-8", "backslashreplace"))
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import StoreError, reason
-from target_bench.core.files import DamageError, check_file, parse_json, unsealed
+from target_bench.core.files import DamageError, check_file, parse_json, remove_seal
 from target_bench.core.metric import AnswerCounts, Counts, Score, to_mean_statistics
 
 CountsT = TypeVar("CountsT", Counts, AnswerCounts)
@@ -78,7 +78,7 @@ def read_scores(folder: Path) -> StoredScores:
             f"which goes on with it (its options: target-bench runs show {folder})"
         )
     try:
-        content = unsealed(parse_json(path.read_bytes()))
+        content = remove_seal(parse_json(path.read_bytes()))
         answers = content.get("answers")
         return StoredScores(
             {name: Score.from_json(score) for name, score in content["scores"].items()},

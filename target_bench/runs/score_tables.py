@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 from target_bench.core.metric import Score, split
 from target_bench.core.schema import Generation, Retrieval
 from target_bench.core.task import NOT_JUDGED, SummaryBlock
-from target_bench.core.text_tables import Column, Mark, TextTable, best_rows, counted, first_of
+from target_bench.core.text_tables import Column, Mark, TextTable, best_rows, count_noun, list_first
 from target_bench.metrics import stats
 from target_bench.metrics.scores import (
     canonical_name,
     edited_metrics,
+    find_spec,
     is_built_in,
     ranking_metrics,
-    spec_of,
     table_metrics,
 )
 from target_bench.runs.slicing import measure
@@ -101,7 +101,7 @@ def write_title(results: Sequence["Result"]) -> str:
     """Return corpus, task and number of queries of results that share them."""
     first = results[0]
     corpus = " + ".join([f"{first.identity.data}", *list_distractors(first)])
-    return f"{corpus}: {first.identity.task}, {counted(first.stored.counts.asked, 'query')}"
+    return f"{corpus}: {first.identity.task}, {count_noun(first.stored.counts.asked, 'query')}"
 
 
 def shown_metrics(results: Sequence["Result"]) -> list[str]:
@@ -183,7 +183,7 @@ def _table(
     marks: dict[tuple[int, int], Mark] = {}
     for place, name in enumerate(metrics, start=len(columns)):
         scored = [result.scores.get(name) for result in results]
-        merits = [nan if s is None else spec_of(name, s).merit(s.value) for s in scored]
+        merits = [nan if s is None else find_spec(name, s).merit(s.value) for s in scored]
         marks |= {(row, place): "good" for row in best_rows(merits)}
     columns += map(metric_column, metrics)
     note = None
@@ -252,7 +252,7 @@ def score_cell(name: str, score: Score | None) -> str:
     """Return a score above its interval; a dash where it is over no query, nothing without one."""
     if score is None or isnan(score.value):
         return "" if score is None else "–"
-    spec = spec_of(name, score)
+    spec = find_spec(name, score)
     if isnan(score.low) or isnan(score.high):
         return spec.text(score.value)
     return f"{spec.text(score.value)}\n[{spec.interval(score.low, score.high, ', ')}]"
@@ -363,7 +363,7 @@ def describe_edited(result: "Result", metrics: Iterable[str]) -> str | None:
     if not edited:
         return None
     return (
-        f"{first_of(edited, 3)} {'was' if len(edited) == 1 else 'were'} computed by other code "
+        f"{list_first(edited, 3)} {'was' if len(edited) == 1 else 'were'} computed by other code "
         f"than that of this version; target-bench score {result.folder} computes it again"
     )
 

@@ -23,9 +23,9 @@ from target_bench.core.metric import (
     to_mean_statistics,
 )
 from target_bench.core.schema import NO_DATABASE, Query
-from target_bench.core.text_tables import first_of
+from target_bench.core.text_tables import list_first
 from target_bench.metrics import stats
-from target_bench.metrics.scores import definition, named, spec_of
+from target_bench.metrics.scores import definition, find_spec, make_default_metric
 from target_bench.runs.score_files import SLICE_PREFIX, Floats
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ def _apply(condition: Slice, columns: Columns) -> dict[str, Mask]:
     compare, bound = _OPERATORS[condition.compared], _read_bound(condition, values)
     holds = np.array([value is not None and compare(value, bound) for value in values], np.bool_)
     if not holds.any():
-        there = first_of([*masks], _SHOWN)
+        there = list_first([*masks], _SHOWN)
         raise ConfigError(f"no query is in the slice {condition}; {condition.name} is {there}")
     return {str(condition): holds}
 
@@ -284,7 +284,7 @@ def measure(result: "Result", metric: str) -> Measured:
         elsewhere = f". Its rankings were scored in {rankings}" if rankings else ""
         raise ConfigError(unknown_metric(folder, metric, scores) + elsewhere)
     score, statistics = scores[metric], result.queries.statistics[metric]
-    spec, installed = spec_of(metric, score), named(metric)
+    spec, installed = find_spec(metric, score), make_default_metric(metric)
     # A ratio of nothing may be 0 by itself, and is no score of a run over no query.
     summary = StoredMean(spec) if installed is None or isnan(score.value) else installed
     again = f"score it again with target-bench score {folder}"
@@ -314,11 +314,11 @@ def measure(result: "Result", metric: str) -> Measured:
 def unknown_metric(folder: Path, metric: str, metrics: Iterable[str]) -> str:
     """Write the message on a metric that a run does not have."""
     names = list(metrics)
-    hint, there = did_you_mean(metric, names), first_of(names, _SHOWN)
+    hint, there = did_you_mean(metric, names), list_first(names, _SHOWN)
     return f"{folder.name}: no metric {metric!r}.{hint} There are {there}"
 
 
-def mean_of(name: str, values: Floats, spec: MetricSpec) -> Measured:
+def make_mean(name: str, values: Floats, spec: MetricSpec) -> Measured:
     """Return a metric that is the mean of (n,) values, over those that are not NaN."""
     return Measured(name, values, to_mean_statistics(values), StoredMean(spec), spec)
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from target_bench.core.credentials import without_secrets
 from target_bench.core.errors import StoreError
-from target_bench.core.text_tables import counted, first_of
+from target_bench.core.text_tables import count_noun, list_first
 from target_bench.runs.find import run_folders
 from target_bench.runs.manifest import Manifest, flatten
 from target_bench.runs.record_log import write_file
@@ -106,7 +106,7 @@ def find_changes(
     if "top_k" not in paths:  # else the signatures of metrics follow it
         changes += _metric_changes(before, after, paths)
     if paths and not changes:
-        changes.append(Change(f"{first_of(paths, _LISTED)} changed"))
+        changes.append(Change(f"{list_first(paths, _LISTED)} changed"))
     return list(dict.fromkeys(changes))
 
 
@@ -139,7 +139,7 @@ def _changed_lines(before: str, after: str) -> str:
         return "in a credential, or in white space at the ends of lines"
     texts = [f"{first}" if first == last else f"{first}-{last}" for first, last in ranges]
     is_one = len(ranges) == 1 and ranges[0][0] == ranges[0][1]
-    return f"line{'' if is_one else 's'} {first_of(texts, _LISTED)}"
+    return f"line{'' if is_one else 's'} {list_first(texts, _LISTED)}"
 
 
 def _untold_code(path: str, identity: Mapping[str, Any]) -> Change:
@@ -171,7 +171,7 @@ def _data_changes(before: Manifest, after: Manifest) -> Iterator[Change]:
 
 def _count_change(before: int | None, after: int | None, noun: str) -> Iterator[Change]:
     if before is not None and after is not None and before != after:
-        n = counted(abs(after - before), noun)
+        n = count_noun(abs(after - before), noun)
         verb = "were" if abs(after - before) > 1 else "was"
         how = "added" if after > before else "removed"
         yield Change(f"{n} {verb} {how}", f"{before:,} → {after:,}")
@@ -190,7 +190,7 @@ def _file_changes(before: Manifest, after: Manifest) -> list[Change]:
             verb = verb.replace("was", "were")
         if names:
             noun = "the data file" if len(names) == 1 else "the data files"
-            changes.append(Change(f"{noun} {first_of(names, _LISTED)} {verb}"))
+            changes.append(Change(f"{noun} {list_first(names, _LISTED)} {verb}"))
     return changes
 
 
@@ -263,7 +263,7 @@ def explain_new(run: Run, sources: Sources) -> str:
     since = started.strftime("%H:%M" if is_today else "%Y-%m-%d %H:%M")
     first, *others = changes
     detail = f" ({first.detail})" if first.detail else ""
-    more = f"; {first_of([change.what for change in others], _LISTED)}" if others else ""
+    more = f"; {list_first([change.what for change in others], _LISTED)}" if others else ""
     return f"new run: {first.what} since {since}{detail}{more}"
 
 

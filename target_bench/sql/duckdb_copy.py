@@ -36,13 +36,13 @@ from warnings import warn
 from target_bench.core.errors import StoreError
 from target_bench.core.files import (
     DamageError,
+    add_seal,
     cache_root,
     check_file,
     digest,
     exclusive_lock,
-    sealed,
-    sha256_of,
-    unsealed,
+    hash_file,
+    remove_seal,
 )
 from target_bench.sql.databases import base_tables, classify_type, columns, open_sqlite, quote
 
@@ -110,7 +110,7 @@ def _read_copy(home: Path) -> Copy | None:
     if not home.exists():
         return None
     try:
-        entry = unsealed(json.loads((home / "entry.json").read_bytes()))
+        entry = remove_seal(json.loads((home / "entry.json").read_bytes()))
         check_file(home / _FILE, entry["sha256"])
         return Copy(home / _FILE, entry["columns"], tuple(entry["notes"]))
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
@@ -129,11 +129,11 @@ def _make_copy(sqlite_file: Path, home: Path) -> Copy:
         entry = {
             "format": FORMAT,
             "source": str(sqlite_file),
-            "sha256": sha256_of(folder / _FILE),
+            "sha256": hash_file(folder / _FILE),
             "columns": types,
             "notes": notes,
         }
-        text = json.dumps(sealed(entry), ensure_ascii=False, indent=1)
+        text = json.dumps(add_seal(entry), ensure_ascii=False, indent=1)
         (folder / "entry.json").write_bytes(text.encode("utf-8", "backslashreplace"))
         shutil.rmtree(home, ignore_errors=True)
         folder.rename(home)

@@ -22,7 +22,7 @@ from target_bench.core.schema import (
     Retrieval,
 )
 from target_bench.core.task import AnswerJudge, Predictions, PromptStyle, SummaryBlock, Task, View
-from target_bench.core.text_tables import counted
+from target_bench.core.text_tables import count_noun
 from target_bench.metrics.sql import VERSION as METRICS_VERSION
 from target_bench.metrics.sql import JudgedSQL, Rule, sql_metrics
 from target_bench.models.answer_reading import seconds_left
@@ -329,7 +329,7 @@ def _count_judged(report: Mapping[str, Any]) -> SummaryBlock:
     reasons = [f"{n} {_LEFT_OUT[why]}" for why, n in left_out.items()]
     counts = f"{report['judged']} of {report['judged'] + sum(left_out.values())} queries"
     if differing := report["outcomes"].get("translation_differs"):
-        reasons.append(f"{counted(differing, 'prediction')} {DIFFER}")
+        reasons.append(f"{count_noun(differing, 'prediction')} {DIFFER}")
     text = "; ".join([counts, *reasons])
     return SummaryBlock(f"judged in {report['engine']}", text=text, is_first=bool(differing))
 

@@ -14,7 +14,7 @@ from target_bench.core.credentials import mask_settings
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
 from target_bench.core.plugin_files import FILE_MODULE
-from target_bench.core.text_tables import counted
+from target_bench.core.text_tables import count_noun
 
 Plugin = Callable[..., Any] | str | Path
 
@@ -74,7 +74,7 @@ class Report(NamedTuple):
 
     def __str__(self) -> str:
         passed = [o for o in self.outcomes if o.status == "passed"]
-        counts = f"{counted(len(passed), 'check')} passed, {len(self.failed)} failed"
+        counts = f"{count_noun(len(passed), 'check')} passed, {len(self.failed)} failed"
         lines = [f"{self.plugin}: {counts}, {len(self.skipped)} skipped"]
         names: dict[tuple[str, str], list[str]] = {}
         for name, state, detail in (*self.failed, *self.skipped, *passed):

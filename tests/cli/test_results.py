@@ -3,7 +3,7 @@
 import shlex
 from pathlib import Path
 
-from target_bench.metrics.scores import spec_of
+from target_bench.metrics.scores import find_spec
 from tests.cli.inside import Inside
 
 
@@ -42,5 +42,5 @@ def test_a_cutoff_that_lists_every_table_decides_nothing(inside: Inside) -> None
 
 
 def test_a_score_that_rounds_to_zero_has_no_sign() -> None:
-    spec = spec_of("bleurt")
+    spec = find_spec("bleurt")
     assert (spec.text(-0.0001), spec.text(-0.0001, signed=True)) == (".000", "+.000")

@@ -94,10 +94,10 @@ def _flip_a_bit(raw: bytes, data: Any) -> bytes:
 @given(RECORDS, st.data())
 def test_no_flipped_bit_of_a_document_goes_unseen(record: dict[str, Any], data: Any) -> None:
     """It is an error, or the content is the same, as where it hits white space."""
-    raw = json.dumps(files.sealed(record), indent=1).encode()
-    assert _as_text(files.unsealed(json.loads(raw))) == _as_text(record)
+    raw = json.dumps(files.add_seal(record), indent=1).encode()
+    assert _as_text(files.remove_seal(json.loads(raw))) == _as_text(record)
     try:
-        read = files.unsealed(json.loads(_flip_a_bit(raw, data)))
+        read = files.remove_seal(json.loads(_flip_a_bit(raw, data)))
     except (ValueError, RecursionError):
         return
     assert _as_text(read) == _as_text(record)
@@ -110,7 +110,7 @@ def test_a_state_of_a_file_is_read_once(tmp_path: Path, monkeypatch: pytest.Monk
         reads.append(path)
         return path.read_text(encoding="utf-8")
 
-    monkeypatch.setattr(files, "sha256_of", counted)
+    monkeypatch.setattr(files, "hash_file", counted)
     path = tmp_path / "file"
     path.write_text("one", encoding="utf-8")
     assert [files.digest(path), files.digest(path), len(reads)] == ["one", "one", 1]
@@ -127,7 +127,7 @@ def test_json_of_any_depth_is_read_or_a_value_error(document: str) -> None:
     """At the edge of Python's limit it can be read but not sealed."""
     for depth in (*range(985, 1000), 100_000):
         with pytest.raises(ValueError, match=r"nested too deep|not what was written"):
-            files.unsealed(files.parse_json(document % ("[" * depth + "]" * depth)))
+            files.remove_seal(files.parse_json(document % ("[" * depth + "]" * depth)))
 
 
 # Arrays and sparse matrices

@@ -17,7 +17,7 @@ from target_bench.core.text_tables import (
     has_colours,
     lines,
     text,
-    wrapped,
+    wrap_sentence,
 )
 
 WIDTHS = (40, 60, 80, 100, 200, None)
@@ -133,9 +133,9 @@ def test_colours_need_a_terminal_that_has_them(
 
 def test_sentences_are_wrapped_between_words() -> None:
     """By the columns that they take: a wide character takes two."""
-    assert wrapped("日本語の 長い 文章", 10, "  ") == ["日本語の", "  長い", "  文章"]
+    assert wrap_sentence("日本語の 長い 文章", 10, "  ") == ["日本語の", "  長い", "  文章"]
     sentence = "  two  words of-hyphens/and.paths"
-    assert wrapped(sentence, 14, "  ") == ["  two  words", "  of-hyphens/and.paths"]
+    assert wrap_sentence(sentence, 14, "  ") == ["  two  words", "  of-hyphens/and.paths"]
 
 
 def test_formulas_in_csv_stay_text() -> None:

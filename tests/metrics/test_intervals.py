@@ -13,7 +13,7 @@ from scipy import stats
 from target_bench.core.metric import Metric, to_mean_statistics
 from target_bench.metrics.classification import LABELS, JudgedLabels, label_metrics
 from target_bench.metrics.retrieval import parse
-from target_bench.metrics.scores import named
+from target_bench.metrics.scores import make_default_metric
 from target_bench.metrics.stats import LEVEL, interval, interval_of_difference
 from target_bench.metrics.text import JudgedAnswers, SacreBLEU
 
@@ -37,7 +37,7 @@ NOT_ATTAINABLE = {
 
 
 def _known(name: str) -> Metric[Any]:
-    metric = named(name)
+    metric = make_default_metric(name)
     assert metric is not None
     return metric
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom, multinomial
 
 from target_bench.core.metric import to_mean_statistics
-from target_bench.metrics.scores import named
+from target_bench.metrics.scores import make_default_metric
 from target_bench.metrics.stats import (
     FEWEST,
     detectable,
@@ -52,7 +52,7 @@ def test_few_queries_show_nothing() -> None:
     six = detectable_difference(6, 1)
     assert six is not None
     assert ((1 + six) / 2) ** 6 == pytest.approx(0.8, abs=1e-4)
-    metric = named("recall@10")
+    metric = make_default_metric("recall@10")
     assert metric is not None
     assert (
         detectable(metric, to_mean_statistics(np.ones(5)), to_mean_statistics(np.zeros(5))) is None
@@ -73,7 +73,7 @@ def test_detectable_is_the_inverse(n: int, share: float, size: float) -> None:
 @pytest.mark.parametrize(("rate", "size"), [(0.2, 1.0), (0.2, 0.5), (0.0, 1.0)])
 def test_of_two_systems(rate: float, size: float) -> None:
     """Share and size are those of the queries that differ."""
-    metric = named("recall@10")
+    metric = make_default_metric("recall@10")
     assert metric is not None
     values = np.full(100, 0.5)
     other = values.copy()

@@ -16,7 +16,7 @@ from scipy import stats as scipy_stats
 
 from target_bench.core.metric import Floats, mean, to_mean_statistics
 from target_bench.metrics import stats
-from target_bench.metrics.scores import named
+from target_bench.metrics.scores import make_default_metric
 from target_bench.metrics.stats import compare, holm, randomization_test, wins_ties_losses
 
 SMALL = (
@@ -124,7 +124,7 @@ def test_seed_decides_and_blocks_do_not(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_corpus_level_metric() -> None:
     """BLEU: swaps of whole answers, the corpus score each time."""
-    bleu = named("sacrebleu")
+    bleu = make_default_metric("sacrebleu")
     assert bleu is not None
     generator = np.random.default_rng(0)
     reference = generator.integers(5, 12, size=8)

@@ -16,10 +16,17 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.metric import Metric, MetricSpec, Score
 from target_bench.core.schema import Query, TableId
 from target_bench.data.load import load
-from target_bench.harness.score import _computed
+from target_bench.harness.score import _compute_values
 from target_bench.metrics import scores as scores_module
 from target_bench.metrics.bertscore import SPEC as BERT_SCORE
-from target_bench.metrics.scores import all_specs, is_built_in, named, parse, spec_of, specs_of
+from target_bench.metrics.scores import (
+    all_specs,
+    find_spec,
+    find_specs,
+    is_built_in,
+    make_default_metric,
+    parse,
+)
 from target_bench.metrics.sql import DEFINITIONS as OF_SQL
 from target_bench.models.text_metrics import DEFINITIONS as BY_MODELS
 from target_bench.runs.score_tables import score_cell
@@ -62,7 +69,7 @@ def test_every_metric_of_a_task_is_declared_and_every_declaration_is_of_one() ->
     met = {spec.name: spec for spec in asked_for}
     for task in BUILT_IN["task"]:
         for metric in _metrics_of(task):
-            assert spec_of(metric.name) == metric.spec
+            assert find_spec(metric.name) == metric.spec
             assert metric.spec.scores == registry.resolve("task", task).scores
             met[metric.spec.name] = metric.spec
     assert met == SPECS
@@ -84,7 +91,7 @@ def test_every_name_is_read_back(spec: MetricSpec) -> None:
     assert parse(spec.at(k)) == (spec, k)
     assert is_built_in(spec.at(k))
     if spec.name not in ("bertscore", *BY_MODELS):  # which need a model
-        made = named(spec.at(k))
+        made = make_default_metric(spec.at(k))
         assert made is not None
         assert (made.name, made.spec) == (spec.at(k), spec)
 
@@ -146,7 +153,7 @@ def test_names_that_are_not_those_of_metrics(name: str, message: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)):
         parse(name)
     assert not is_built_in(name)
-    assert named(name) is None
+    assert make_default_metric(name) is None
 
 
 TOY = MetricSpec("edits", "ED", scale="unbounded", digits=1, higher_is_better=False, rank=1)
@@ -169,22 +176,22 @@ class Edits(Metric[Any]):
 
 
 def test_a_plugin_is_declared_beside_its_score() -> None:
-    scores, _, _ = _computed([Edits()], ["a", "abcd"], ["q", "r"])
+    scores, _, _ = _compute_values([Edits()], ["a", "abcd"], ["q", "r"])
     score = scores["edits"]
     assert (score.value, score.spec) == (2.5, TOY)
     stored = Score.from_json(score.to_json())
-    assert spec_of("edits", stored) == spec_of("edits", score.to_json()) == TOY
+    assert find_spec("edits", stored) == find_spec("edits", score.to_json()) == TOY
     assert score_cell("edits", stored).splitlines()[0] == "2.5"
-    assert spec_of("edits") == MetricSpec("edits")
-    assert specs_of({"edits": stored, "recall@3": stored})["recall@3"] == SPECS["recall"]
+    assert find_spec("edits") == MetricSpec("edits")
+    assert find_specs({"edits": stored, "recall@3": stored})["recall@3"] == SPECS["recall"]
 
 
 def test_an_installed_plugin_is_found_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     entries = {"target_bench.metrics": {"edits": f"{__name__}:Edits"}}
     monkeypatch.setattr(registry, "_map_installed", lambda group, _path: entries.get(group, {}))
     assert parse("edits") == (TOY, None)
-    assert spec_of("edits") == TOY
-    assert isinstance(named("edits"), Edits)
+    assert find_spec("edits") == TOY
+    assert isinstance(make_default_metric("edits"), Edits)
     assert TOY in all_specs()
 
 

@@ -14,7 +14,7 @@ from hypothesis.extra.numpy import arrays
 
 from target_bench.core import text_tables
 from target_bench.core.metric import MetricSpec
-from target_bench.metrics.scores import named
+from target_bench.metrics.scores import make_default_metric
 from target_bench.reporting import conclusions
 from target_bench.reporting.compare import compare
 from target_bench.reporting.conclusions import (
@@ -28,7 +28,7 @@ from target_bench.reporting.conclusions import (
 )
 from target_bench.runs.manifest import Identity, Manifest
 from target_bench.runs.result import Result
-from target_bench.runs.slicing import Measured, mean_of, measure
+from target_bench.runs.slicing import Measured, make_mean, measure
 from tests.builders import ASKED, only, run_identity
 from tests.target import TARGET
 
@@ -108,7 +108,7 @@ def test_a_metric_over_other_queries_in_each_run(monkeypatch: pytest.MonkeyPatch
         whole = measure(run, metric)
         values = whole.values.copy()
         values[: 40 if "tfidf" in run.folder.name else 0] = np.nan
-        return mean_of(metric, values, whole.spec)
+        return make_mean(metric, values, whole.spec)
 
     monkeypatch.setattr(conclusions, "measure", measure_some)
     (conclusion,) = conclude([_runs()[0], _runs()[-2]])
@@ -131,7 +131,7 @@ N = 30
 
 def _measured(values: Any) -> Measured:
     array = np.asarray(values, dtype=float)
-    return mean_of("recall@10", array, SPEC)
+    return make_mean("recall@10", array, SPEC)
 
 
 @given(arrays(float, (6, N), elements=st.sampled_from([0.0, 0.5, 1.0])))
@@ -190,7 +190,7 @@ def test_averages_are_over_what_all_levels_have(
 
 def _pooled(*shares: float) -> list[Measured]:
     """Runs of pooled recall, which is no mean of the queries."""
-    metric = named("recall_micro@10")
+    metric = make_default_metric("recall_micro@10")
     assert metric is not None
     generator = np.random.default_rng(1)
     runs = []

@@ -9,7 +9,7 @@ import pytest
 from target_bench import compare, read_run
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import Score
-from target_bench.metrics.scores import spec_of
+from target_bench.metrics.scores import find_spec
 from target_bench.reporting import layouts, plots
 from target_bench.reporting.leaderboard.site import write_site
 from target_bench.reporting.report import write_report
@@ -36,7 +36,7 @@ def test_a_stored_run_declares_it(
     assert find_headline(run) == "edits"
     assert measure(run, "edits").spec == toy.SPEC
     assert "spec" not in run.scores["exact_match"].to_json()
-    assert spec_of("edits").higher_is_better, "the plug-in is not installed here"
+    assert find_spec("edits").higher_is_better, "the plug-in is not installed here"
     for scores in run.scores_by("gold_tables", ["edits"]).values():
         assert scores["edits"].low <= scores["edits"].value <= scores["edits"].high
     with pytest.raises(ConfigError, match="edits_root is a metric of a plug-in"):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.settings import check_named_once, named
+from target_bench.core.settings import check_named_once, split_name
 from target_bench.runs.differences import labels
 from target_bench.runs.manifest import Identity, Manifest, run_key
 from target_bench.runs.result import Result
@@ -99,13 +99,13 @@ def test_labels_are_distinct(chosen: list[tuple[int, int]]) -> None:
     ],
 )
 def test_names_are_read(text: str, expected: tuple[str | None, str]) -> None:
-    assert named(text) == expected
+    assert split_name(text) == expected
 
 
 @pytest.mark.parametrize("text", ["ours=", "ours= ", "x" * 61 + "=bm25"])
 def test_names_that_cannot_be_read(text: str) -> None:
     with pytest.raises(ConfigError, match="as in ours=bm25"):
-        named(text)
+        split_name(text)
 
 
 @pytest.mark.parametrize("texts", ["a=bm25 a=lsa", "a=bm25 b=bm25", "lsa=bm25 lsa", "bm25 a=bm25"])

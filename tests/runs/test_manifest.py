@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from target_bench.core.errors import StoreError
-from target_bench.core.files import sealed
+from target_bench.core.files import add_seal
 from target_bench.runs.manifest import (
     LONGEST_ERROR,
     Manifest,
@@ -117,7 +117,7 @@ def _with(part: str | None, **more: Any) -> Record:
 def test_what_is_missing_or_wrong_is_named(document: Record, problem: str, tmp_path: Path) -> None:
     """With the file, the entry, its value, and what to do."""
     path = tmp_path / "manifest.json"
-    path.write_text(json.dumps(sealed(document)), encoding="utf-8")
+    path.write_text(json.dumps(add_seal(document)), encoding="utf-8")
     with pytest.raises(StoreError) as raised:
         read_manifest(tmp_path)
     message = str(raised.value)

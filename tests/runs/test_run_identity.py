@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from target_bench import compare, evaluate
 from target_bench.core import identity, registry
 from target_bench.core.contract import Retriever
-from target_bench.core.identity import code_hash, plugin_identity, sources_of
+from target_bench.core.identity import code_hash, hash_built_in_sources, plugin_identity
 from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Corpus
-from target_bench.metrics.scores import code_of
+from target_bench.metrics.scores import hash_code
 from target_bench.runs.manifest import run_key
 from target_bench.runs.result import Result
 from target_bench.runs.score_tables import describe_edited
@@ -258,13 +258,13 @@ def test_the_source_of_a_metric_and_of_a_built_in_covers_what_they_use(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Any edit of the postings changes the source of bm25, and none of it that of recall."""
-    before = code_of(["recall@10"]), sources_of(registry.create("retriever", "bm25"))
+    before = hash_code(["recall@10"]), hash_built_in_sources(registry.create("retriever", "bm25"))
     monkeypatch.setattr(
         identity, "digest", lambda path: "edited" if path.name == "postings.py" else str(path)
     )
-    one = code_of(["recall@10"]), sources_of(registry.create("retriever", "bm25"))
+    one = hash_code(["recall@10"]), hash_built_in_sources(registry.create("retriever", "bm25"))
     monkeypatch.setattr(identity, "digest", str)
-    two = code_of(["recall@10"]), sources_of(registry.create("retriever", "bm25"))
+    two = hash_code(["recall@10"]), hash_built_in_sources(registry.create("retriever", "bm25"))
     assert one[0] == two[0] != before[0]
     assert one[1] != two[1]
 
@@ -273,7 +273,9 @@ def test_a_built_in_with_another_source_is_reused_and_that_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert evaluate("bm25", "mini", task="retrieval", limit=5, out=tmp_path)
-    monkeypatch.setattr("target_bench.harness.run_notes.sources_of", lambda _: {"BM25": "x"})
+    monkeypatch.setattr(
+        "target_bench.harness.run_notes.hash_built_in_sources", lambda _: {"BM25": "x"}
+    )
     with pytest.warns(UserWarning, match="reused, but the source of BM25 has changed"):
         (again,) = evaluate("bm25", "mini", task="retrieval", limit=5, out=tmp_path)
     assert again.reused

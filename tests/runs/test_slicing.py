@@ -13,7 +13,7 @@ from target_bench.core.schema import Query, TableId
 from target_bench.runs.slicing import (
     Slice,
     by_property,
-    mean_of,
+    make_mean,
     parse,
     part_score,
     partition,
@@ -189,7 +189,7 @@ def test_queries_without_a_value_are_a_part_of_their_own() -> None:
 
 def test_a_mean_is_over_the_queries_that_have_a_value() -> None:
     spec, values = MetricSpec("m"), np.array([1, 0, 1, np.nan, np.nan])
-    both = (mean_of("m", values[:n], spec) for n in (5, 3))
+    both = (make_mean("m", values[:n], spec) for n in (5, 3))
     with_others, alone = (part_score(each, ~np.isinf(each.values), None) for each in both)
     assert with_others == alone
     assert (alone.value, alone.n) == (2 / 3, 3)

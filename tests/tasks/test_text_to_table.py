@@ -16,7 +16,7 @@ from target_bench.data.load import load
 from target_bench.data.selection import select_task
 from target_bench.harness.consent import Estimate
 from target_bench.harness.score import Scored
-from target_bench.metrics.scores import spec_of
+from target_bench.metrics.scores import find_spec
 from target_bench.runs.score_tables import describe_answers
 from target_bench.tables.answer_tables import TableFormat
 from target_bench.tasks.text_to_table import TextToTable
@@ -60,7 +60,7 @@ def test_every_format_is_there_and_its_gold_scores_best() -> None:
     }
     for name, score in scores.items():
         if not name.startswith("h_"):
-            perfect = spec_of(name).top if spec_of(name).higher_is_better else 0
+            perfect = find_spec(name).top if find_spec(name).higher_is_better else 0
             assert score.value == pytest.approx(perfect), name
     assert scores["h_content"].n == 0, "no text names a team and a player"
     for name, best in (("html", [2, 3]), ("latex", [3, 3])):

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from target_bench.core.errors import DataError, StoreError
-from target_bench.core.files import cache_root, digest, sha256_of
+from target_bench.core.files import cache_root, digest, hash_file
 
 DATABASES = "databases"
 """The folder of the cache that holds them."""
@@ -72,7 +72,7 @@ def _build_in(root: Path, key: str, name: str, write: Callable[[Path], None]) ->
     new = Path(tempfile.mkdtemp(prefix=".new-", dir=root))
     try:
         write(new / name)
-        home = root / f"{key}-{sha256_of(new / name)[:16]}"
+        home = root / f"{key}-{hash_file(new / name)[:16]}"
         if home.exists() and not _is_whole(home / name):
             shutil.rmtree(home)
         with suppress(OSError):  # another process was faster

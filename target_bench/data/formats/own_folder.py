@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from target_bench.core.errors import DataError
 from target_bench.core.release import Release, field
 from target_bench.core.schema import LEFT_OUT, Corpus, Query, Table, TableId
-from target_bench.core.text_tables import first_of
+from target_bench.core.text_tables import list_first
 from target_bench.core.unicode_text import compose
 from target_bench.data.formats.file_tables import (
     DATABASES,
@@ -94,7 +94,7 @@ class TableFolder(OwnCorpus):
         if faults:
             release.notes.append(f"{LEFT_OUT} {len(faults):,}\n  {listed_faults}")
         for kind, names in unread.items():
-            named = first_of(names, _MOST_NAMED)
+            named = list_first(names, _MOST_NAMED)
             release.notes.append(f"{kind} are not read: {len(names):,} ({named})")
 
     def unread(self) -> Mapping[str, Sequence[str]]:

@@ -25,7 +25,7 @@ from target_bench.core.schema import (
     Query,
     TableId,
 )
-from target_bench.core.text_tables import first_of
+from target_bench.core.text_tables import list_first
 from target_bench.data.formats.csv_files import read_csv
 from target_bench.data.formats.records import (
     convert_value,
@@ -449,12 +449,12 @@ def _resolve_gold(queries: Sequence[Query], tables: Corpus) -> tuple[Sequence[Qu
     if lost:
         notes.append(
             f"rows of the log whose SQL reads no table that is here, which are left out: "
-            f"{len(lost):,} of {len(queries):,} ({first_of(lost, _MOST_NAMED)})"
+            f"{len(lost):,} of {len(queries):,} ({list_first(lost, _MOST_NAMED)})"
         )
     if less:
         notes.append(
             f"names in the SQL of the log that are no table here, or of several, which are left "
-            f"out: {len(less):,} ({first_of(list(less), _MOST_NAMED)})"
+            f"out: {len(less):,} ({list_first(list(less), _MOST_NAMED)})"
         )
     return resolved, notes
 

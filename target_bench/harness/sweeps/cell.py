@@ -15,8 +15,8 @@ from target_bench.core.metric import Score
 from target_bench.core.observer import Observer
 from target_bench.core.registry import find_task
 from target_bench.core.run_config import EXTRACTIVE, RunConfig, options_read
-from target_bench.core.settings import named
-from target_bench.core.text_tables import counted
+from target_bench.core.settings import split_name
+from target_bench.core.text_tables import count_noun
 from target_bench.harness.yaml_file import with_name
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class SweepCell:
             parts += [with_name(name, text)] if text is not None else []
         if self.generator is not None:
             parts += [options.prompt.name] if options.prompt else []
-            parts += [counted(options.tables, "table")] if options.tables else []
+            parts += [count_noun(options.tables, "table")] if options.tables else []
             for name in ("table_format", "schema_scope"):
                 value = getattr(options, name)
                 default = RunConfig.model_fields[name].default
@@ -88,7 +88,7 @@ class SweepCell:
 
 def named_and_masked(plugin: str | None) -> tuple[str | None, str | None]:
     """Return what a plug-in is called, if anything, and its text without credentials."""
-    name, text = named(plugin)
+    name, text = split_name(plugin)
     return name, None if text is None else mask_settings(text)
 
 
@@ -123,8 +123,8 @@ def plugin_settings(cell: SweepCell) -> dict[str, str]:
     """Return the settings of a cell's plug-ins: ``retriever.k1`` -> text as it is, else JSON."""
     texts: dict[registry.Kind, str | None] = {
         "task": cell.task,
-        "retriever": named(cell.retriever)[1],
-        "generator": named(cell.generator)[1],
+        "retriever": split_name(cell.retriever)[1],
+        "generator": split_name(cell.generator)[1],
     }
     return {
         f"{kind}.{name}": value if isinstance(value, str) else json.dumps(value)
@@ -241,7 +241,9 @@ def run_cell(cell: SweepCell, observer: Observer) -> CellOutcome:
         raise
     except BaseException as error:
         ours = isinstance(error, TargetBenchError)
-        message = str(error) if ours else user_code.described(error) + user_code.place(error)
+        message = (
+            str(error) if ours else user_code.describe_exception(error) + user_code.place(error)
+        )
         code = error.exit_code if isinstance(error, TargetBenchError) else 1
         return failed(cell, message, time.perf_counter() - start, code, traceback.format_exc())
     # without the queries, so that it is small

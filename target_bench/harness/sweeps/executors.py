@@ -132,7 +132,7 @@ class Ray:
     def run(self, cells: Sequence[SweepCell], observer: Observer) -> Outcomes:
         """Yield the outcomes as they come; see ``Executor``."""
         cells[0].config.out.mkdir(parents=True, exist_ok=True)
-        with _connected(self.address):
+        with _connect(self.address):
             import ray
 
             own = {key: text for key, text in os.environ.items() if key.startswith("TARGET_BENCH_")}
@@ -249,7 +249,7 @@ def _on_a_node(
 
 
 @contextmanager
-def _connected(address: str | None) -> Iterator[None]:
+def _connect(address: str | None) -> Iterator[None]:
     """Connect to Ray; a connection that this process has already is used, and left as it is."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     import ray

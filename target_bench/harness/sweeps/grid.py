@@ -20,7 +20,7 @@ from target_bench.core.run_config import (
     options_read,
     read_option,
 )
-from target_bench.core.settings import check_named_once, named
+from target_bench.core.settings import check_named_once, split_name
 from target_bench.data import distractors
 from target_bench.data.load import loader, split_of
 from target_bench.harness.sweeps.cell import SweepCell
@@ -42,7 +42,7 @@ _OF_CORPUS = {"splits": "split", "limit": "limit"}
 """Key of an entry of ``corpora`` -> option of ``run``."""
 
 
-def name_of(file: YamlFile) -> str:
+def read_name(file: YamlFile) -> str:
     """Return the name of a sweep: what its file says, else that of its file."""
     name = file.content.get("name", file.path.stem)
     if not isinstance(name, str) or not re.fullmatch(r"\w[\w.-]*", name):
@@ -52,17 +52,17 @@ def name_of(file: YamlFile) -> str:
 
 def cells(file: YamlFile, out: Path | None = None) -> list[SweepCell]:
     """Return the cells of a sweep, those of one split together, numbered from 1."""
-    shared = _shared(file)
+    shared = _read_shared(file)
     axes = {entry: _axis(entry, file) for entry in _LISTS}
     file.raise_problems()
     folder = (out or shared["out"]).resolve()
     shared |= {"out": folder}
-    chosen = combined(axes, str(file.path))
+    chosen = combine_axes(axes, str(file.path))
     unique = dict.fromkeys(cell for each in chosen for cell in _cells(each, shared, file))
     return [replace(cell, number=n) for n, cell in enumerate(unique, 1)]
 
 
-def _shared(file: YamlFile) -> dict[str, Any]:
+def _read_shared(file: YamlFile) -> dict[str, Any]:
     """Return the options that all cells share, and check the names of all entries."""
     entries = [*dict.fromkeys(_LISTS), *_SHARED, "name"]
     for entry in file.content:
@@ -78,7 +78,7 @@ def _shared(file: YamlFile) -> dict[str, Any]:
     return shared
 
 
-def combined(axes: Mapping[str, Sequence[Any]], where: str) -> list[dict[str, Any]]:
+def combine_axes(axes: Mapping[str, Sequence[Any]], where: str) -> list[dict[str, Any]]:
     """Return every combination of the alternatives."""
     n = prod(map(len, axes.values()))
     if n > MOST_CELLS:
@@ -89,7 +89,7 @@ def combined(axes: Mapping[str, Sequence[Any]], where: str) -> list[dict[str, An
     return [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
 
 
-def _listed(value: Any) -> list[Any]:
+def _to_list(value: Any) -> list[Any]:
     """Return a list as it is; a single value stands for a list of one."""
     return value if isinstance(value, list) else [value]
 
@@ -101,7 +101,7 @@ def _axis(entry: str, file: YamlFile) -> list[Any]:
     """Return the alternatives of a list of the file."""
     name = _OPTION_LISTS.get(entry)
     default = RunConfig.model_fields[name].default if name else None
-    values = _listed(file.content.get(entry, default))
+    values = _to_list(file.content.get(entry, default))
     if values == [None] and entry == "corpora":
         values = []
     alternatives: list[Any] = []
@@ -127,11 +127,11 @@ def _alternatives(entry: str, value: Any, where: str) -> Iterator[Any]:
     if entry in _OPTION_LISTS:
         yield read_option(_OPTION_LISTS[entry], value, where)
     elif entry == "distractors":
-        mixed = [_specs(part, where) for part in _listed(value) if part not in ("none", None)]
-        for parts in combined({str(i): specs for i, specs in enumerate(mixed)}, where):
+        mixed = [_specs(part, where) for part in _to_list(value) if part not in ("none", None)]
+        for parts in combine_axes({str(i): specs for i, specs in enumerate(mixed)}, where):
             yield tuple(filter(None, parts.values()))
     elif entry == "corpora":
-        for data in _expanded(value, where, tuple(_OF_CORPUS)):
+        for data in _expand_settings(value, where, tuple(_OF_CORPUS)):
             name = data.pop("name")
             options = {_OF_CORPUS[key]: (key, each) for key, each in data.items()}
             yield (
@@ -144,33 +144,33 @@ def _alternatives(entry: str, value: Any, where: str) -> Iterator[Any]:
     elif value is None:
         yield None, 0.0
     else:
-        for settings in _expanded(value, where):
+        for settings in _expand_settings(value, where):
             gpus = settings.pop("gpus", 0.0)
             if not isinstance(gpus, int | float) or not 0 <= gpus < inf:
                 raise ConfigError(f"{where}.gpus: expected a number from 0, not {gpus!r}")
-            name, plain = named(settings.pop("name"))
+            name, plain = split_name(settings.pop("name"))
             yield with_name(name, spec_text(PLUGINS[entry], plain, settings)), gpus
 
 
-def _expanded(value: Any, where: str, known: Sequence[str] = ()) -> list[dict[str, Any]]:
+def _expand_settings(value: Any, where: str, known: Sequence[str] = ()) -> list[dict[str, Any]]:
     """Return ``{name: ..., setting: ...}`` for each combination of the settings of an entry."""
     if isinstance(value, str):
         return [{"name": value}]
     if not isinstance(value, dict) or not isinstance(value.get("name"), str):
         raise ConfigError(f"{where}: expected a name or {{name: ..., setting: ...}}, not {value!r}")
-    axes = {key: _listed(given) for key, given in value.items()}
+    axes = {key: _to_list(given) for key, given in value.items()}
     for key, alternatives in axes.items():
         if known and key not in ("name", *known):
             raise ConfigError(f"{where}.{key}: {unknown_name('key', key, known)}")
         if not alternatives:
             raise ConfigError(f"{where}.{key}: the list is empty")
-    return combined(axes, where)
+    return combine_axes(axes, where)
 
 
 def _specs(entry: Any, where: str) -> list[str]:
     """Return distractors as the command line writes them; empty text for none."""
     specs = []
-    for settings in _expanded(entry, where, distractors.SETTINGS):
+    for settings in _expand_settings(entry, where, distractors.SETTINGS):
         name = settings.pop("name")
         text = ",".join(f"{key}={value}" for key, value in settings.items())
         between = "," if distractors.split_spec(name)[1] else ":"

@@ -18,7 +18,7 @@ from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import PromptWriter
 from target_bench.core.registry import make_task
 from target_bench.core.schema import Dataset, Query, TableId
-from target_bench.core.settings import named
+from target_bench.core.settings import split_name
 from target_bench.core.task import Task, given_tables
 from target_bench.data.load import tasks_and_corpora
 from target_bench.harness.consent import Estimate, estimate_generator, estimate_judge
@@ -103,7 +103,7 @@ def _make_parts(
         if cell.retriever is not None:
             key: tuple[str | None, ...] = (cell.retriever,)
             if key not in systems:
-                systems[key] = make_retriever(named(cell.retriever)[1], observer)
+                systems[key] = make_retriever(split_name(cell.retriever)[1], observer)
             retriever = systems[key]
     with file.collecting(file.at("tasks")):
         task = make_task(cell.task)

@@ -13,7 +13,7 @@ from target_bench.core.text_tables import csv_text
 from target_bench.harness.consent import Estimate
 from target_bench.harness.sweeps.cell import CellOutcome, described, failed, forget_data
 from target_bench.harness.sweeps.executors import Executor, Local
-from target_bench.harness.sweeps.grid import cells, name_of
+from target_bench.harness.sweeps.grid import cells, read_name
 from target_bench.harness.sweeps.plan import PlannedCell, plan_cells
 from target_bench.harness.yaml_file import YamlFile
 from target_bench.runs.record_log import write_file
@@ -60,7 +60,7 @@ class Sweep:
             DataError: a corpus is missing or broken.
         """
         document, observer = YamlFile.read(Path(file)), observer or Observer()
-        name = name_of(document)
+        name = read_name(document)
         all_cells = cells(document, None if out is None else Path(out))
         forget_data()  # of an earlier sweep, whose files may have been edited since
         looked_at = plan_cells(all_cells, document, observer)

@@ -9,8 +9,8 @@ import numpy as np
 
 from target_bench.core import registry
 from target_bench.core.registry import make_task
-from target_bench.core.text_tables import counted
-from target_bench.metrics.scores import answer_metrics, ranking_metrics, spec_of
+from target_bench.core.text_tables import count_noun
+from target_bench.metrics.scores import answer_metrics, find_spec, ranking_metrics
 from target_bench.metrics.stats import holm, randomization_tests
 from target_bench.reporting.leaderboard.verify import Entry, Floats, ScoredRun
 
@@ -104,7 +104,7 @@ def _make_board(task: str, runs: Mapping[Data, Runs], entries: Mapping[str, Entr
     columns: list[Record] = []
     for data in order:
         n = len(next(iter(runs[data].values())).query_ids)
-        note = counted(n, "query")
+        note = count_noun(n, "query")
         if names[data.name] > 1:  # other tables or gold under the same name: not compared
             note += f", tables {data.tables[:8]}, queries {data.queries[:8]}"
         head = {"corpus": data.corpus, "split": data.split, "data": data.name, "note": note}
@@ -139,7 +139,7 @@ def _make_columns(runs: Runs, head: Record, n: int) -> Iterator[Record]:
         cells = _make_cells(runs, metric)
         if not cells:
             continue
-        spec = spec_of(metric, scores[metric])
+        spec = find_spec(metric, scores[metric])
         family, _, cutoff = metric.partition("@")
         sizes = {runs[system].scores[metric].n for system in cells}
         is_partial = len(sizes) == 1 and max(sizes) < n
@@ -162,7 +162,7 @@ def _make_cells(runs: Runs, metric: str) -> dict[str, Record]:
         for system, run in runs.items()
         if metric in run.scores and isfinite(run.scores[metric].value)
     }
-    merits = {s: spec_of(metric, score).merit(score.value) for s, score in scores.items()}
+    merits = {s: find_spec(metric, score).merit(score.value) for s, score in scores.items()}
     order = sorted(merits, key=lambda system: -merits[system])
     means = {s: runs[s].per_query[metric] for s in scores if _is_mean(runs[s], metric)}
     p_values = compare_with_best(order, means)
@@ -183,7 +183,7 @@ def _is_mean(run: ScoredRun, metric: str) -> bool:
     if values is None or np.isnan(values).all():
         return False
     score = run.scores[metric]
-    return bool(abs(np.nanmean(values) - score.value) <= 1e-4 * spec_of(metric, score).top)
+    return bool(abs(np.nanmean(values) - score.value) <= 1e-4 * find_spec(metric, score).top)
 
 
 def _make_row(entry: Entry, runs: Mapping[Data, Runs], columns: Sequence[Record]) -> Record:

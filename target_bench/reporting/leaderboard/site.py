@@ -18,7 +18,7 @@ from target_bench.core.observer import Observer
 from target_bench.reporting.leaderboard.board import LEVEL, find_title, make_boards
 from target_bench.reporting.leaderboard.submission import SUFFIX, RefusedError
 from target_bench.reporting.leaderboard.verify import Entry, verify
-from target_bench.reporting.web import environment, make_page_parts, shown, today
+from target_bench.reporting.web import environment, make_page_parts, make_visible, today
 from target_bench.runs.record_log import storage_errors
 
 GENERATOR = '<meta name="generator" content="target-bench leaderboard">'
@@ -99,7 +99,7 @@ def to_anchor(text: str) -> str:
 
 def _render(board: Mapping[str, Any], **site: Any) -> str:
     jinja = environment(_FOLDER)
-    jinja.finalize = lambda value: shown(value) if type(value) is str else value
+    jinja.finalize = lambda value: make_visible(value) if type(value) is str else value
     # `quoted`: what the page tells to run is pasted into shells
     jinja.filters |= {"anchor": to_anchor, "title_of": find_title, "quoted": quote}
     return jinja.get_template("board.html.j2").render(

@@ -20,7 +20,7 @@ from target_bench.core.task import given_tables, has_reference
 from target_bench.data.load import LoadOnce, make_loader
 from target_bench.data.selection import select_task
 from target_bench.harness.judge import judge_answers
-from target_bench.harness.score import MISSING, aligned, score_answers, score_rankings
+from target_bench.harness.score import MISSING, align_values, score_answers, score_rankings
 from target_bench.models.answer_reading import check_time, time_limit
 from target_bench.reporting.leaderboard.card import LARGEST_CARD, Card, check_visible, parse_card
 from target_bench.reporting.leaderboard.submission import (
@@ -207,7 +207,7 @@ def _score(
         raise _refuse(folder, f"cannot be scored: {error!s:.300}") from None
     counts = {name: n for name, n in counts.items() if n}
     ids = [query.id for query in dataset.queries]
-    return ScoredRun(run, scores, ids, aligned(ids, values), counts, is_basis)
+    return ScoredRun(run, scores, ids, align_values(ids, values), counts, is_basis)
 
 
 def _read_rankings(

@@ -63,13 +63,13 @@ def recall_chart(
         "right": right,
         "top": _TOP,
         "bottom": bottom,
-        "x_ticks": [(x(k), str(k)) for k in _numbered(cutoffs, depth, x)],
+        "x_ticks": [(x(k), str(k)) for k in _choose_ticks(cutoffs, depth, x)],
         "y_ticks": [(y(level), f"{level:.{2 if step < 0.1 else 1}f}") for level in levels],
         "lines": [line(i, curve) for i, curve in enumerate(curves) if curve],
     }
 
 
-def _numbered(cutoffs: Sequence[int], depth: int, x: Any) -> list[int]:
+def _choose_ticks(cutoffs: Sequence[int], depth: int, x: Any) -> list[int]:
     """Return the values of k that are written: ends, then cutoffs, as far as there is room."""
     candidates = [1, depth, *reversed([k for k in cutoffs if k < depth])]
     candidates += range(2, depth) if depth <= 10 else ()

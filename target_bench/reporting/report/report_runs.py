@@ -20,7 +20,7 @@ from target_bench.core.schema import Dataset, TableId
 from target_bench.core.task import SummaryBlock, Task, given_tables
 from target_bench.data.selection import select_task
 from target_bench.harness.resume import ResumedRun
-from target_bench.harness.score import aligned
+from target_bench.harness.score import align_values
 from target_bench.runs.differences import check_same_data, labels
 from target_bench.runs.manifest import answers_fingerprint
 from target_bench.runs.record_log import ANSWERS, RANKINGS
@@ -171,12 +171,16 @@ def _open_run(stored: Result, label: str, dataset: Dataset, depth: int) -> Repor
     else:
         tables = _read_rankings(ranked, dataset, depth)
         _check_complete(ranked.folder / RANKINGS.file, ids, tables)
-    values = aligned(ids, [(ranked.queries.ids, ranked.queries.values)]) if ranked.scores else {}
+    values = (
+        align_values(ids, [(ranked.queries.ids, ranked.queries.values)]) if ranked.scores else {}
+    )
     if ranked is not stored:
         if stored.identity.is_no_context:  # answers are not built on these rankings
             values = {name: np.full_like(column, np.nan) for name, column in values.items()}
         values |= (
-            aligned(ids, [(stored.queries.ids, stored.queries.values)]) if stored.scores else {}
+            align_values(ids, [(stored.queries.ids, stored.queries.values)])
+            if stored.scores
+            else {}
         )
     if stored.stored.answers is not None:
         _check_complete(stored.folder / ANSWERS.file, ids, stored.run.answers)

@@ -11,7 +11,13 @@ import numpy as np
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.metric import Score
 from target_bench.core.schema import Dataset
-from target_bench.metrics.scores import answer_metrics, leading, ranking_metrics, spec_of, specs_of
+from target_bench.metrics.scores import (
+    answer_metrics,
+    find_spec,
+    find_specs,
+    leading,
+    ranking_metrics,
+)
 from target_bench.reporting.compare import compare_results, count_tables
 from target_bench.reporting.layouts import describe_tests
 from target_bench.reporting.report.report_runs import ReportRun
@@ -43,7 +49,7 @@ _MOST_PROPERTIES = 6
 def summarize(runs: Sequence[ReportRun], dataset: Dataset, by: Sequence[str] = ()) -> Shown:
     """Return all that the templates show of scores and times."""
     mains, why = choose_main_metrics(runs)
-    specs = specs_of(_scores(runs))
+    specs = find_specs(_scores(runs))
     return {
         "unlabelled": describe_unlabelled(runs),
         "order": order_runs(runs),
@@ -106,7 +112,7 @@ def find_best(runs: Sequence[ReportRun], metric: str) -> float | None:
     values = _values([run for run in runs if not run.run.identity.is_bound], metric)
     if len({*values.values()}) < 2:
         return None
-    return max(values.values(), key=spec_of(metric, _scores(runs)[metric]).merit)
+    return max(values.values(), key=find_spec(metric, _scores(runs)[metric]).merit)
 
 
 def order_runs(runs: Sequence[ReportRun]) -> list[int]:
@@ -117,7 +123,7 @@ def order_runs(runs: Sequence[ReportRun]) -> list[int]:
     metric, *others = choose_main_metrics(runs)[0]
     if metric is None or set(others) - {metric}:
         return list(range(len(runs)))
-    spec, values = spec_of(metric, runs[0].scores[metric]), _values(runs, metric)
+    spec, values = find_spec(metric, runs[0].scores[metric]), _values(runs, metric)
 
     def sort_key(i: int) -> tuple[bool, float]:
         return runs[i].run.identity.is_bound, -spec.merit(values[i]) if i in values else inf
@@ -178,7 +184,7 @@ def list_differences(runs: Sequence[ReportRun], metrics: Sequence[str | None]) -
 
 
 def _compare_systems(runs: Sequence[ReportRun], bounds: Sequence[ReportRun], metric: str) -> Shown:
-    spec = spec_of(metric, runs[0].scores[metric])
+    spec = find_spec(metric, runs[0].scores[metric])
     ordered = sorted(runs, key=lambda run: -spec.merit(run.scores[metric].value))
     best = ordered[0]
     shown = {"metric": metric, "best": best.label, "rows": [], "undecided": []}
@@ -233,7 +239,7 @@ def score_slices(
     pairs = list(zip(runs, metrics, strict=True))
     scored = [(run, metric) for run, metric in pairs if metric is not None]
     judged = ~np.isnan([run.values[metric] for run, metric in scored]).all(axis=0)
-    top = max(spec_of(metric, run.scores[metric]).top for run, metric in scored)
+    top = max(find_spec(metric, run.scores[metric]).top for run, metric in scored)
     parts = []
     for name, divided in shown.items():
         kept = divided.largest(_MOST_VALUES)

@@ -72,7 +72,7 @@ def label(text: str) -> Any:
     return Markup("<wbr>").join(map(escape, parts))
 
 
-def shown(text: str) -> str:
+def make_visible(text: str) -> str:
     """Return the text with U+FFFD for what does not show or turns other text around."""
     text = valid(text)
     if not _ODD.search(text):

@@ -171,7 +171,7 @@ def test_addresses_without_a_cluster(
     address: str, problem: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
-    with pytest.raises(ConfigError, match=problem), executors._connected(address):
+    with pytest.raises(ConfigError, match=problem), executors._connect(address):
         pass
 
 
