@@ -25,7 +25,7 @@ from target_bench.core.run_config import (
 from target_bench.core.schema import Dataset
 from target_bench.core.settings import check_named_once, read_texts, split_name
 from target_bench.core.task import Task
-from target_bench.core.text_tables import first_of
+from target_bench.core.text_tables import list_first
 from target_bench.data.load import (
     HUB_PREFIX,
     CorpusLike,
@@ -199,7 +199,7 @@ def load_queries(text: str, corpus: CorpusLike, config: RunConfig, load_once: Lo
 def _explain_queries(dataset: Dataset) -> str:
     """Say how queries get into a corpus without any."""
     if dataset.info.title.startswith(HUB_PREFIX):
-        fields = first_of([str(name) for name in next(iter(dataset.corpus)).header], 8)
+        fields = list_first([str(name) for name in next(iter(dataset.corpus)).header], 8)
         return (
             f"If its records ({fields}) are questions with their tables, say what is in which "
             "field, as in --columns query=question,answer=answers,header=table.header,"
