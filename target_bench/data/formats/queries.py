@@ -4,7 +4,6 @@ Gold are the tables that the SQL of a question reads. A log is divided by time i
 log itself, and ``test``, what is asked; questions of the rest that the log has are ``repeated``.
 """
 
-import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ from typing import Any
 from target_bench.core import registry
 from target_bench.core.built_in import SQL_TASK
 from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.files import parse_json
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import (
     NO_DATABASE,
@@ -41,8 +41,8 @@ FILES = ("queries.jsonl", "queries.csv")
 GoldOf = Callable[[str, str, str], Sequence[TableId]]
 """(SQL, database id, place) -> the tables that the SQL reads."""
 
-Entry = tuple[str, Any]
-"""Where a record stands, and the record."""
+Entry = tuple[str, Any, str]
+"""Where a record of a question stands, the record, and its split."""
 
 _SPLITS = ("test", "validation", "train")
 _FIELDS = ("query_id", "query", "table_id", "database_id", "answer", "split")
@@ -84,9 +84,7 @@ class OwnCorpus(CorpusLoader):
         release = Release(self.embedded, str(path))
         file = self._find_queries(release)
         entries = read_questions(release, file, self._log_share) if file else ()
-        splits = dict.fromkeys(
-            read_split(record, place) for place, record in entries if not _is_wordless(record)
-        )
+        splits = dict.fromkeys(own for _, record, own in entries if not _is_wordless(record))
         self.tables_alone = not splits
         self.info = describe_path(path, splits, with_database=self.has_databases)
 
@@ -105,16 +103,20 @@ class OwnCorpus(CorpusLoader):
     ) -> Iterator[Query]:
         """Yield the questions of a split, with the names of the tables that their SQL reads."""
         entries = read_questions(release, path, self._log_share)
-        asked = [(p, r, read_split(r, p)) for p, r in entries if not _is_wordless(r)]
+        asked = [entry for entry in entries if not _is_wordless(entry[1])]
         counts = Counter(own for *_, own in asked if own != split)
         if counts:
             others = ", ".join(f"{n:,} of {name}" for name, n in counts.items())
             release.notes.append(f"queries of other splits, which are not asked: {others}")
-        for place, record in entries:
+        for place, record, _ in entries:
             if _is_wordless(record):
                 release.remark(_WORDLESS, place)
-        of_split = (read_query(r, p, database_id, gold_of) for p, r, own in asked if own == split)
-        yield from _read_sql(of_split, release, path)
+        queries = (
+            read_query(record, place, database_id, gold_of)
+            for place, record, own in asked
+            if own == split
+        )
+        yield from _read_sql(queries, release, path)
 
     def answerable(
         self, queries: Sequence[Query], tables: Corpus
@@ -164,7 +166,7 @@ def _rank_split(split: str) -> tuple[int, str]:
 
 
 def read_questions(release: Release, path: Path, log_share: float | None = None) -> list[Entry]:
-    """Return (place, record) of every row of a file of questions, a log's with a question's fields.
+    """Return the rows of a file of questions, those of a log with a question's fields.
 
     In CSV an empty cell is a missing field, and the number of a row its id by default. The share of
     the first rows in time is the log; without it the field ``split`` says what is.
@@ -175,10 +177,12 @@ def read_questions(release: Release, path: Path, log_share: float | None = None)
         (place, _rename_fields(record, number) if isinstance(record, dict) else record)
         for number, (place, record) in enumerate(entries, start=1)
     ]
-    return renamed if log_share is None else list(_divide(renamed, log_share))
+    if log_share is not None:
+        return list(_divide(renamed, log_share))
+    return [(place, record, read_split(record, place)) for place, record in renamed]
 
 
-def _read_rows(release: Release, path: Path) -> Iterator[Entry]:
+def _read_rows(release: Release, path: Path) -> Iterator[tuple[str, Any]]:
     (table,) = read_csv(release, path)
     _check_header(path, table.header)
     for number, row in enumerate(table.rows, start=1):
@@ -195,7 +199,7 @@ def _read_rows(release: Release, path: Path) -> Iterator[Entry]:
 
 def _read_list(cell: str, name: str, place: str) -> Any:
     try:
-        return json.loads(cell)
+        return parse_json(cell)
     except ValueError as error:
         raise DataError(
             f"{place}: field {name!r} is not a JSON list: {cell!r:.80}. A text that begins with a "
@@ -295,7 +299,7 @@ def _is_wordless(record: Any) -> bool:
     return isinstance(record, dict) and "sql" in record and not record.get("query")
 
 
-def _divide(entries: Sequence[Entry], share: float) -> Iterator[Entry]:
+def _divide(entries: Sequence[tuple[str, Any]], share: float) -> Iterator[Entry]:
     """Yield all rows, each with its split; rows of one moment stay together."""
     for place, record in entries:
         if not isinstance(record, dict):
@@ -306,7 +310,7 @@ def _divide(entries: Sequence[Entry], share: float) -> Iterator[Entry]:
     texts = {_normalize(record) for (_, record), is_log in pairs if is_log}
     for (place, record), is_log in pairs:
         rest = "repeated" if _normalize(record) in texts else DEFAULT_SPLIT
-        yield place, {**record, "split": "train" if is_log else rest}
+        yield place, record, "train" if is_log else rest
 
 
 def _normalize(record: Mapping[str, Any]) -> str:
@@ -480,11 +484,11 @@ def read_log(
         raise DataError(f"log={path}: there is no such file")
     release = Release(path.parent, str(path.parent))
     entries = read_questions(release, path, parse_division(split))
-    splits = [read_split(record, place) for place, record in entries]
+    has_log = any(own == "train" for *_, own in entries)
     queries = [
         read_query({**record, "query": record["sql"]} if _is_wordless(record) else record, place)
-        for (place, record), own in zip(entries, splits, strict=True)
-        if own == "train" or "train" not in splits
+        for place, record, own in entries
+        if own == "train" or not has_log
     ]
     resolved, notes = _resolve_gold(list(_read_sql(queries, release, path)), corpus)
     known = [

@@ -289,6 +289,7 @@ def test_queries_in_csv(tmp_path: Path) -> None:
     ("text", "fault"),
     [
         ('query,table_id\nWhat?,"[""a"""\n', "row 1: field 'table_id' is not a JSON list"),
+        (f"query,table_id\nWhat?,{'[' * 100_000}\n", "row 1: field 'table_id' is not a JSON list"),
         ("query,query,table_id\nA?,B?,a\n", "the column 'query' occurs twice. Rename"),
         ("query,table_id\nA?,a\nOne, or?,a\n", "row 2: 'a' is in no column. Quote the cells"),
         ("query,table_id,,\nA?,a,stray,\n", "row 1: 'stray' is in no column. Quote the cells"),
