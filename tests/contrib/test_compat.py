@@ -328,7 +328,7 @@ def test_the_class_of_the_original_package(tmp_path: Path, monkeypatch: pytest.M
         ("Table Retrieval", ["Spider_Validation", "mini"]), out=tmp_path, observer=Recorder()
     )
     runs = named.run("bm25", top_k=1, limit=1)
-    assert [(r.corpus, r.split) for r in runs] == [
+    assert [(r.identity.corpus, r.identity.split) for r in runs] == [
         ("spider", "validation"), ("mini", "test"),
     ]  # fmt: skip
     with pytest.raises(ConfigError, match=r"unknown corpus 'minni'\. Did you mean mini"):
