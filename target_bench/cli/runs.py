@@ -308,7 +308,9 @@ def export(
             f"{stored.folder} is of a corpus that was made in Python; name it with --corpus"
         )
     if is_path(name) and not detect.split_settings(name)[0].exists():
-        raise ConfigError(f"{name}, which the run was of, is not there; name its place: --corpus")
+        raise ConfigError(
+            f"{name}: the corpus of the run is not there; name its folder with --corpus"
+        )
     dataset = load(name, stored.identity.split, stored.command.distractors, data_dir=data_dir)
     folder = out or stored.folder
     for path in export_trec(stored, dataset, folder):

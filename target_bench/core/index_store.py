@@ -136,9 +136,9 @@ def _make_record(retriever: object, corpus: Corpus) -> dict[str, Any]:
     identity, warning = plugin_identity(retriever)
     if warning:
         raise ConfigError(
-            f"{type(retriever).__name__} cannot be identified, so nothing could tell whose index "
-            "it is. Keep constructor arguments as attributes of the same names with JSON values, "
-            "or define config(); define the class in a file."
+            f"{type(retriever).__name__} cannot be identified, so a saved index could not be "
+            "matched with it. Keep constructor arguments as attributes of the same names with JSON "
+            "values, or define config(); define the class in a file."
         )
     return {
         "format": FORMAT,

@@ -243,9 +243,7 @@ def _make_retrievers(
             )
     retrieving = [text for text, task in tasks.items() if task.source == "retrieved"]
     if not retrieving and retrievers != [None]:
-        observer.warning(
-            f"the retriever is not asked: {', '.join(tasks)} takes tables that are given, or none"
-        )
+        observer.warning(f"the retriever is ignored: {', '.join(tasks)} does not retrieve tables")
     systems: list[System | None] = []
     for each, called in zip(retrievers, names, strict=True):
         if each is None and retrieving:

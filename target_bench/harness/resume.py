@@ -242,8 +242,8 @@ def make_manifest_again(
             generator = replace(generator, name=command.generator_name)
     except TargetBenchError as error:
         raise ConfigError(
-            f"{run.folder}: what it is of cannot be made again ({error}). Compare it with a second "
-            "run: target-bench runs why RUN RUN"
+            f"{run.folder}: its retriever or generator cannot be made again ({error}). Compare it "
+            "with a second run: target-bench runs why RUN RUN"
         ) from error
     prompter: PromptWriter | None = None
     if generator is not None:

@@ -58,8 +58,8 @@ def warn_of_reuse(run: Run, system: System, observer: Observer) -> None:
     if reads := outside_reads(system.plugin):
         observer.warning(
             f"{system.label}: reused; its code reads files or the environment "
-            f"({list_first(reads, 3)}), and no change of these is seen, unless a setting names "
-            f"the file; {again}"
+            f"({list_first(reads, 3)}), whose changes are not noticed unless a setting names the "
+            f"file; {again}"
         )
 
 

@@ -59,9 +59,9 @@ def _to_document(run: Result) -> dict[str, Any]:
 def _check_failures(run: Result, path: Path) -> None:
     """Refuse a baseline of failures: it would let the next ones pass."""
     failed, n = run.stored.n_failed, count_noun(run.stored.n_queries, "query")
-    mend = f"mend what failed (target-bench runs show {run.folder} says what) and run it again"
+    mend = f"fix the cause (target-bench runs show {run.folder}) and run it again"
     if failed and failed == run.stored.n_queries:
-        raise ConfigError(f"{run.folder} is no baseline: it failed on all of {n}; {mend}")
+        raise ConfigError(f"{run.folder} cannot be a baseline: it failed on all of {n}; {mend}")
     try:
         scores = parse_json(parse_json(path.read_bytes())["files"]["scores.json"])
         before = (scores.get("answers") or scores["counts"])["failed"]
@@ -69,8 +69,8 @@ def _check_failures(run: Result, path: Path) -> None:
         return  # there is no baseline that anyone could compare with
     if failed > before:
         raise ConfigError(
-            f"{run.folder} is no better baseline: it failed on {failed} of {n}, that of {path} on "
-            f"{before}; {mend}, or remove {path} to have it all the same"
+            f"{path} was kept: {run.folder} failed on {failed} of {n}, the run in it on {before}; "
+            f"{mend}, or remove {path} to write it anyway"
         )
 
 

@@ -127,7 +127,7 @@ class Ray:
         if importlib.util.find_spec("ray") is None:
             raise MissingExtraError("ray", "ray", "the executor ray")
         if self.cpus <= 0:
-            raise ConfigError(f"cpus={self.cpus}: a cell takes more than no core")
+            raise ConfigError(f"cpus={self.cpus}: expected a number above 0")
 
     def run(self, cells: Sequence[SweepCell], observer: Observer) -> Outcomes:
         """Yield the outcomes as they come; see ``Executor``."""

@@ -46,7 +46,7 @@ def read_name(file: YamlFile) -> str:
     """Return the name of a sweep: what its file says, else that of its file."""
     name = file.content.get("name", file.path.stem)
     if not isinstance(name, str) or not re.fullmatch(r"\w[\w.-]*", name):
-        raise ConfigError(f"{file.at('name')}: {name!r} is no name for files")
+        raise ConfigError(f"{file.at('name')}: {name!r}: expected letters, digits, ., _ and -")
     return name
 
 

@@ -141,7 +141,8 @@ def _refuse_redirect(response: "httpx.Response") -> None:
 def _refuse_compression(response: "httpx.Response") -> None:
     # A few bytes of a compressed reply may stand for gigabytes.
     if response.headers.get("content-encoding", "identity").lower() != "identity":
-        raise RefusedReply("server_error", "the reply is compressed, unasked")
+        problem = "the reply is compressed, though the request accepts none"
+        raise RefusedReply("server_error", problem)
 
 
 def _stop_futile_retries(response: "httpx.Response") -> None:

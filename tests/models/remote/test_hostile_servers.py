@@ -133,7 +133,7 @@ def raw_server() -> Iterator[Callable[[Serve], str]]:
         (_drip_body, "timeout: no whole reply within 1 s"),
         (_drip_headers, "timeout: no whole reply within 1 s"),
         (_flood, "server_error: the reply is longer than max_reply_bytes=1,000,000"),
-        (_compress, "server_error: the reply is compressed, unasked"),
+        (_compress, "server_error: the reply is compressed, though the request accepts none"),
     ],
 )
 def test_a_reply_that_never_ends_fails(
