@@ -49,23 +49,17 @@ _PARSED = 2 * LONGEST  # characters that are parsed in the search for a statemen
 # ------------------------------------------------------------------------------------------------
 # How a statement begins
 
-_OBJECT = (
-    r"(?:TABLE|VIEW|INDEX|TRIGGER|SCHEMA|SEQUENCE|TYPE|MACRO|FUNCTION|DATABASE|SECRET|TEMP|"
-    r"TEMPORARY|UNIQUE|VIRTUAL|PERSISTENT)\b"
-)
+_OBJECT = r"(?:TABLE|VIEW|INDEX|TRIGGER|SCHEMA|MACRO|SECRET|TEMP|TEMPORARY|UNIQUE|VIRTUAL)\b"
 # The first words of a statement that is not a query and does not look like a sentence.
 _NO_QUERY = re.compile(
     rf"""(?:
-      INSERT \s+ (?: OR \s+ \w+ \s+ )? INTO \b
-    | REPLACE \s+ INTO \b
+      (?: INSERT (?: \s+ OR \s+ \w+ )? | REPLACE | MERGE | VACUUM ) \s+ INTO \b
     | UPDATE \s+ (?: OR \s+ \w+ \s+ )? ["`\[]? \w [^\n]{{0,200}}? \s SET \s
     | DELETE \s+ FROM \b
-    | MERGE \s+ INTO \b
     | CREATE \s+ (?: OR \s+ REPLACE \s+ )? {_OBJECT}
     | (?: DROP | ALTER ) \s+ {_OBJECT}
     | ATTACH \s+ (?: DATABASE \b | IF \b | ['"] )
     | PRAGMA \s+ \w
-    | VACUUM \s+ INTO \b
     | EXPLAIN \s+ (?: QUERY \s+ PLAN \s+ | ANALYZE \s+ )? (?: SELECT | WITH | FROM | VALUES ) \b
     | COPY \s+ [(\w"] [^\n]{{0,200}}? \s (?: TO | FROM ) \s+ ['"]
     )""",  # noqa: S608 (a pattern)
@@ -106,7 +100,6 @@ _SENTENCE = rf"""(?:
       \# | ``` | \*\*\w
     | (?: \*+ | > | ->? (?!-) | => | [^\x00-\x7f\w]+ | \d+[.)] ) \s* {_PLAIN} (?: \s | [.:!,] | \Z )
     | [^\W\d_a-zA-Z] [^=<>(]*? (?: \n | \Z )                            # another script
-    | [IA] [ \t]+ [a-z]
     | (?! [A-Z]{{2,}}\b ) (?: [^()=<>*"'`\n] | (?<=[a-z]) ' )* [.!?:] \s* (?: \n | \Z )
     | [A-Za-z] [\w\ ]{{0,30}} : (?!:)
     | (?! {_KEYWORD} ) [A-Z] [a-z']+ \b (?! \s*[.(=] )

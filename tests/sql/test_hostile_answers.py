@@ -166,6 +166,14 @@ LENGTHENED: dict[str, Callable[[int], str]] = {
     "blanks in a line": lambda n: "SELECT a b c d\n" + " " * n + "x" * n,
     "blank lines": lambda n: "SELECT a b c d" + "\n" * n,
     "objects": lambda n: '{"a": ' * n,
+    "braces": lambda n: "{" * (5 * n),
+    "labels": lambda n: ": a\n" * n + "SELECT select",
+    "statements": lambda n: "a; " * n + "SELECT 1 FROM t",
+    "comments": lambda n: "SELECT 1 FROM t;" + " /* x */" * n + "; drop",
+    "sentences": lambda n: "SELECT (\n" + "It is. " * n + "x",
+    "lines of prose": lambda n: "SELECT a FORM t" + "\nIt is so" * n,
+    "boxes": lambda n: "\\boxed{" * 50 + "{}" * (3 * n),
+    "brackets in a fence": lambda n: "```sql\n" + "( -- x\n" * (n // 8) + "x SELECT 1 FROM t\n```",
 }
 
 
