@@ -1,6 +1,7 @@
 """Answers beside their references, as every metric of tables reads them."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -97,15 +98,16 @@ class ComparedTables:
         official = OFFICIAL.get(self.table_format)
         if official is None or (self.table_format == "text" and not has_both_tables(self.gold)):
             return None
-        for text, is_scored in ((self.plain, True), (self.gold, False)):
+
+        def score(text: str) -> HScore | None:
             # the official code has no lower bound: an endless answer would outweigh all others
-            if max(len(text), len(self.gold)) <= LONGEST:
-                try:
-                    score = official(text, self.gold)
-                except UnreadableTableError:
-                    continue
-                return score if is_scored else HScore({}, 0.0, 0.0)
-        return None
+            if max(len(text), len(self.gold)) > LONGEST:
+                return None
+            with suppress(UnreadableTableError):
+                return official(text, self.gold)
+            return None
+
+        return score(self.plain) or (score(self.gold) and HScore({}, 0.0, 0.0))
 
     def pairs(self, similarity: Similarity | Similar) -> list[tuple[str, PairScores]]:
         """Return name and scores of each table of the reference that is not empty.

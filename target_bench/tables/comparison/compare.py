@@ -154,8 +154,6 @@ def _compare_all_cells(
     reference: Grid, prediction: Grid, columns: Pairs, rows: Pairs, merged: Sequence[Merged]
 ) -> Iterator[CellPair]:
     """Yield the cells of paired rows and columns of which one is not empty, row by row."""
-    texts = [c.text for column in reference.values for c in column if c.type == "string"]
-    words = frozenset(word for text in texts for word in normalize_text(text).split())
     compared = []
     for i, j in columns:
         holder = next((some for some in merged if some.has(i, j)), None)
@@ -181,7 +179,7 @@ def _compare_all_cells(
             ):
                 apart = None  # 1.5m is 1.5M
             else:
-                apart = compare_cells(first, second, mean(first.unit), identify, words)
+                apart = compare_cells(first, second, mean(first.unit), identify)
             if apart is None and cell.reference.split() != cell.prediction.split():
                 apart = CellDifference("format", 0.0)  # marks of Markdown in a cell
             outcome: Outcome = "partial" if apart and apart.share > 0 else "exact"

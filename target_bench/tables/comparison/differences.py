@@ -2,7 +2,6 @@
 
 import re
 from collections import Counter
-from collections.abc import Container
 from contextlib import suppress
 from datetime import date
 from math import isclose
@@ -40,14 +39,12 @@ KINDS = {
 """Kind of difference -> how it is called where people read it; docs/table_comparison.md has all."""
 
 _ROUNDING = 0.0025  # relative difference of a converted value that rounding explains
-_NOISE = 5e-16  # of numbers that programs have calculated: 0.30000000000000004
 _TYPO = 0.25  # edits a character up to which other text is a slip
 _SHARED = 0.5  # similarity of sorted words from which texts have to do with each other
 _ESTIMATED = 0.25  # share of a number that is wrong where one side has it as an estimate
 _ZEROS_LOST = 0.5  # share of an identifier that is wrong without its leading zeros
 _STEM = 4  # letters of a word at least without the prefix that turns its meaning round
 _REWORDED = 0.1  # share of a text that is wrong at least where its words stand in another order
-_POINT = re.compile(r"(?<=\d)\.(?=\d)")
 
 
 class CellDifference(NamedTuple):
@@ -67,7 +64,6 @@ def compare_cells(
     prediction: Value,
     mean: float = 0.0,
     are_identifiers: bool = False,
-    words: Container[str] = (),
 ) -> CellDifference | None:
     """Compare two cells of which neither is empty; None where they are the same text.
 
@@ -77,7 +73,6 @@ def compare_cells(
         mean: the mean size of the column's numbers in the unit of the reference's cell, by which a
             difference of numbers is divided, as in the paper; 0 for the reference's own number.
         are_identifiers: whether numbers of these columns are identifiers.
-        words: of the reference's texts, which are no slips elsewhere.
     """
     is_same_text = reference.text == prediction.text
     if reference.type == prediction.type == "number":
@@ -91,7 +86,7 @@ def compare_cells(
     if reference.key == prediction.key:
         return _FORMAT
     if reference.type != prediction.type:
-        return _compare_types(reference, prediction, words)
+        return _compare_types(reference, prediction)
     if reference.type == "date":
         if share_reading(reference, prediction):
             return _FORMAT
@@ -105,11 +100,11 @@ def compare_cells(
         )
     if reference.type == "bool":
         return CellDifference("boolean", 1.0)
-    return compare_texts(reference.text, prediction.text, words)
+    return compare_texts(reference.text, prediction.text)
 
 
 def _compare_identifiers(reference: Value, prediction: Value) -> CellDifference:
-    if not _is_same(reference.number, prediction.number):
+    if reference.number != prediction.number:
         return CellDifference("identifier", 1.0)
     zeros = [len(cell.text) - len(cell.text.lstrip("0")) for cell in (reference, prediction)]
     if zeros[0] == zeros[1]:
@@ -124,7 +119,7 @@ def _compare_numbers(reference: Value, prediction: Value, mean: float) -> CellDi
     if has_both and unit.kind != other.kind:
         return CellDifference("unit", 1.0, None, str(unit))
     if unit == other or (not has_both and unit.scale == other.scale):
-        number, is_equal = prediction.number, _is_same(reference.number, prediction.number)
+        number, is_equal = prediction.number, reference.number == prediction.number
     else:
         number = prediction.amount
         if has_both:
@@ -139,7 +134,7 @@ def _compare_numbers(reference: Value, prediction: Value, mean: float) -> CellDi
     if not is_equal:
         gap = float(number - reference.number)
         size = mean or abs(reference.number)
-        is_unit = is_left_out and _is_same(reference.number, prediction.number)
+        is_unit = is_left_out and reference.number == prediction.number
         share = min(1.0, abs(gap) / size) if size else 1.0
         apart = CellDifference("unit" if is_unit else "numeric", share, gap, str(unit))
     if reference.estimate == prediction.estimate:
@@ -149,19 +144,13 @@ def _compare_numbers(reference: Value, prediction: Value, mean: float) -> CellDi
     return apart._replace(share=min(1.0, apart.share + _ESTIMATED))
 
 
-def _is_same(first: float, second: float) -> bool:
-    """Return whether two numbers are equal but for noise; integers have none."""
-    is_noise = isclose(first, second, rel_tol=_NOISE, abs_tol=0.0)
-    return first == second or (is_noise and not first % 1 == second % 1 == 0)
-
-
-def _compare_types(reference: Value, prediction: Value, words: Container[str]) -> CellDifference:
+def _compare_types(reference: Value, prediction: Value) -> CellDifference:
     by_type = {cell.type: cell for cell in (reference, prediction)}
     if by_type.keys() == {"bool", "number"} and by_type["number"].number == by_type["bool"].key:
         return _FORMAT
     if "string" in by_type:
-        as_texts = compare_texts(reference.text, prediction.text, words)
-        points = {len(_POINT.findall(cell.text)) for cell in (reference, prediction)}
+        as_texts = compare_texts(reference.text, prediction.text)
+        points = {cell.text.count(".") for cell in (reference, prediction)}
         is_decimal = "number" in by_type and len(points) > 1  # 5-6 is not 5.6
         if as_texts.kind != "different" and not (as_texts.kind == "format" and is_decimal):
             return as_texts
@@ -178,8 +167,8 @@ def _count_days(day: Day, later: Day) -> float:
     return round(count_days(second) - count_days(first), 1)
 
 
-def compare_texts(reference: str, prediction: str, words: Container[str] = ()) -> CellDifference:
-    """Compare two texts; ``words`` are those of the reference's other texts, which are no slips."""
+def compare_texts(reference: str, prediction: str) -> CellDifference:
+    """Compare two texts."""
     first, second = normalize_text(reference), normalize_text(prediction)
     if make_text_key(reference) == make_text_key(prediction):
         return _FORMAT
@@ -193,8 +182,7 @@ def compare_texts(reference: str, prediction: str, words: Container[str] = ()) -
     if keeps_digits and (is_abbreviation(first, second) or is_abbreviation(second, first)):
         return CellDifference("abbreviation", 0.25)
     share = edits / max(len(first), len(second))
-    is_word = any(word in words for word in {*second.split()} - {*first.split()})
-    if share <= _TYPO and keeps[0] == keeps[1] and not is_word:
+    if share <= _TYPO and keeps[0] == keeps[1]:
         return CellDifference("typo", share, float(edits), "edits")
     # Alike letters, as of male and female, say nothing of the meaning: a word is shared, or the
     # same letters are divided otherwise. Texts without letters, such as results, say another thing
@@ -213,18 +201,12 @@ def _find_digits_and_signs(text: str) -> tuple[str, list[str]]:
     return "".join(filter(str.isdigit, text)), signs
 
 
-# initials may leave them out: USA is United States of America
-_SMALL_WORDS = frozenset({"of", "the", "and", "for", "in", "de", "la"})
-
-
 def is_abbreviation(short: str, long: str) -> bool:
     """Return whether one text, in normal form, is the initials or shortened words of another."""
     shorter, longer = short.split(), long.split()
     if not shorter or not longer or len(short) > len(long) - 2:
         return False
-    large = [word for word in longer if word not in _SMALL_WORDS]
-    initials = {"".join(word[0] for word in some) for some in (longer, large)}
-    if len(longer) > 1 and short.replace(" ", "") in initials:
+    if len(longer) > 1 and short.replace(" ", "") == "".join(word[0] for word in longer):
         return True
     least = 1 if len(longer) > 1 else 2
     return len(shorter) == len(longer) and all(

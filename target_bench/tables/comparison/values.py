@@ -234,7 +234,7 @@ def _read_number(text: str) -> Value | None:
     if _EUROPEAN.fullmatch(digits):
         digits = digits.replace(".", "").replace(",", ".")
     digits = re.sub(r"[^\d.]", "", digits)
-    number = float(digits + exponent)
+    number = float(f"{float(digits + exponent):.15g}")  # 0.30000000000000004 is 0.3
     if number and not _SMALLEST < number < _LARGEST:
         return None
     if len(digits) > _EXACT_DIGITS and digits.isdigit() and not exponent:
