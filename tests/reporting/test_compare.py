@@ -16,6 +16,7 @@ from target_bench.metrics import stats
 from target_bench.reporting import layouts
 from target_bench.reporting.compare import check_comparable, compare
 from target_bench.reporting.rows import Comparison, Difference
+from target_bench.runs.score_tables import metric_column
 from tests.builders import Record, only, rewrite
 from tests.runs.stored import Runs
 from tests.target import TARGET
@@ -106,8 +107,9 @@ def test_the_headline_metric_alone_is_tested(runs: Runs) -> None:
     )
     for form in (text, markdown, latex):
         assert form.count("not tested · retrieval, mini test") == 1
-    assert "| run | R@1 [95%] | mrr [95%] |" in markdown
-    assert r"run & R@1 [95\%] & mrr [95\%] \\" in latex
+    headings = [metric_column(name).name.replace("\n", " ") for name in ("recall@1", "mrr")]
+    assert f"| {headings[0]} | {headings[1]} |" in markdown
+    assert rf"& {headings[0]} & {headings[1]} \\".replace("%", r"\%") in latex
     assert " tfidf  .721 [.670, .768]  " in text.partition("not tested")[2]
 
 
