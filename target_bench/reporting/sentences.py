@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from math import isnan
 
 from target_bench.core.errors import TargetBenchError
-from target_bench.core.metric import MetricSpec
+from target_bench.core.metric import MetricSpec, split
 from target_bench.core.text_tables import count_noun, p_text
 from target_bench.metrics.scores import find_spec, ranking_metrics
 from target_bench.metrics.stats import ALPHA, FEWEST, POWER
@@ -138,6 +138,7 @@ def describe_run(results: Sequence[Result]) -> Iterator[str]:
     others = [result for result in scored if result is not best]
     if others:
         yield from _describe_others(best, others, metric, why)
+        yield from _describe_sets(scored, metric)
     if any(result.queries.are_synthetic for result in systems):
         yield SYNTHETIC
 
@@ -189,6 +190,18 @@ def _describe_failures(result: Result) -> Iterator[str]:
             f"{label}: {count_noun(left_out, 'question')} left out, as the gold is not the same in "
             "DuckDB as in SQLite."
         )
+
+
+def _describe_sets(results: Sequence[Result], metric: str) -> Iterator[str]:
+    """Say which systems, beside some that rank, return fewer tables than the metric counts."""
+    _, k = split(metric)
+    sizes = {r.command.label: r.stored.scores.get("set_size") for r in results}
+    for label, size in sizes.items() if None in sizes.values() else ():
+        if k and size and size.value < k:
+            yield (
+                f"{label} returns {size.value:.1f} tables per question: compare set_f1 (of all by "
+                f"--task retrieval:sets=true), not {metric}."
+            )
 
 
 def _percent(share: float) -> str:

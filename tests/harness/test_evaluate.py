@@ -68,6 +68,8 @@ def test_a_retriever_of_sets_is_scored_by_them(tmp_path: Path) -> None:
     assert results["FirstTwo"]["perfect_recall"].value == results["FirstTwo"]["success@5"].value
     assert "set_size" not in results["bm25"]
     assert str(results).count("complete_recall") == 1
+    said = " ".join(describe_run(list(results)))
+    assert "FirstTwo returns 2.0 tables per question: compare set_f1 (of all by --task" in said
     (answered,) = evaluate(FirstTwo(), "mini", task="qa", generator="gold", out=tmp_path, limit=9)
     assert answered["set_size"].value == 2
     (plain,) = evaluate(FirstTwo(), "mini", task="retrieval:sets=false", out=tmp_path, limit=9)
