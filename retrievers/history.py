@@ -39,8 +39,9 @@ class History(Wrapper):
         log: a file of questions (CSV or JSON lines) with gold tables or with SQL; a row of SQL
             alone is compared by its SQL. In Python also questions.
         retriever: what is fused with: as written on the command line, or an object.
-        split: the log is the first part of its file, as in ``time:.8``. Default: the rows of the
-            split ``train`` if there are any, else all.
+        split: the log is the first part of its file, as in ``time:.8`` or ``random:.8``. Default:
+            the rows of the split ``train`` if there are any, else all.
+        seed: of ``random``.
         neighbours: how many questions of the log vote.
         weight: of their ranking; the retriever's weighs 1.
         repeats: rows with the very text that is asked have a vote, as in a search that is no test.
@@ -57,6 +58,7 @@ class History(Wrapper):
     log: Any
     retriever: Any = "bm25"
     split: str | None = None
+    seed: int = 0
     neighbours: int = 10
     weight: float = 1.0
     repeats: bool = False
@@ -91,7 +93,7 @@ class History(Wrapper):
         from sklearn.feature_extraction.text import TfidfVectorizer
 
         if isinstance(self.log, str | Path):
-            questions, self._log_notes = read_log(self.log, corpus, self.split)
+            questions, self._log_notes = read_log(self.log, corpus, self.split, self.seed)
         else:
             questions, self._log_notes = [query for query in self.log if query.gold], []
         self._gold = [[corpus.positions[table] for table in query.gold] for query in questions]

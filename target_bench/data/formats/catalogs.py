@@ -162,6 +162,11 @@ def _read_dbt(release: Release) -> Iterator[Table]:
                 "section_title": node.get("description") or comment,
                 "primary_key": node.get("primary_key") or _find_primary_key(node),
                 "foreign_keys": references.get(name),
+                "used_by": [
+                    exposure.get("name")
+                    for exposure in manifest.get("exposures", {}).values()
+                    if name in exposure.get("depends_on", {}).get("nodes", ())
+                ],
             }
         if columns:
             yield _make_table(table, columns, context)

@@ -1,7 +1,8 @@
 """The questions of a user's own tables: a file beside them, which may be a log with SQL.
 
-Gold are the tables that the SQL of a question reads. A log is divided by time into ``train``, the
-log itself, and ``test``, what is asked; questions of the rest that the log has are ``repeated``.
+Gold are the tables that the SQL of a question reads. A log is divided, by time or by chance,
+into ``train``, the log itself, and ``test``, what is asked; questions of the rest that the log has
+are ``repeated``.
 """
 
 import re
@@ -10,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from random import Random
+from typing import Any, Literal, NamedTuple
 
 from target_bench.core import registry
 from target_bench.core.built_in import SQL_TASK
@@ -75,15 +77,16 @@ class OwnCorpus(CorpusLoader):
     def __init__(self, path: Path, settings: Mapping[str, Any] | None = None) -> None:
         self.embedded = path if path.is_dir() else path.parent
         self._settings = dict(settings or {})
-        self._log_share = parse_division(self._settings.pop("split", None))
+        split, seed = self._settings.pop("split", None), self._settings.pop("seed", 0)
+        self._division = parse_division(split, seed)
         for name in () if self.has_settings else self._settings:
             raise ConfigError(
                 f"{path}: the setting {name} is for a folder with one file per table, and this is "
-                "none; it has split"
+                "none; it has split and seed"
             )
         release = Release(self.embedded, str(path))
         file = self._find_queries(release)
-        entries = read_questions(release, file, self._log_share) if file else ()
+        entries = read_questions(release, file, self._division) if file else ()
         splits = dict.fromkeys(own for _, record, own in entries if not _is_wordless(record))
         self.tables_alone = not splits
         self.info = describe_path(path, splits, with_database=self.has_databases)
@@ -102,7 +105,7 @@ class OwnCorpus(CorpusLoader):
         gold_of: GoldOf | None = None,
     ) -> Iterator[Query]:
         """Yield the questions of a split, with the names of the tables that their SQL reads."""
-        entries = read_questions(release, path, self._log_share)
+        entries = read_questions(release, path, self._division)
         asked = [entry for entry in entries if not _is_wordless(entry[1])]
         counts = Counter(own for *_, own in asked if own != split)
         if counts:
@@ -165,11 +168,19 @@ def _rank_split(split: str) -> tuple[int, str]:
 # Records as questions
 
 
-def read_questions(release: Release, path: Path, log_share: float | None = None) -> list[Entry]:
+class Division(NamedTuple):
+    """How a log is divided: what orders its rows, and the share of the first ones, the log."""
+
+    order: Literal["time", "random"]
+    share: float
+    seed: int = 0
+
+
+def read_questions(release: Release, path: Path, division: Division | None = None) -> list[Entry]:
     """Return the rows of a file of questions, those of a log with a question's fields.
 
-    In CSV an empty cell is a missing field, and the number of a row its id by default. The share of
-    the first rows in time is the log; without it the field ``split`` says what is.
+    In CSV an empty cell is a missing field, and the number of a row its id by default. The division
+    says which rows are the log; without one the field ``split`` does.
     """
     is_csv = path.name.removesuffix(".gz").endswith(".csv")
     entries = _read_rows(release, path) if is_csv else release.json_lines(path)
@@ -177,8 +188,8 @@ def read_questions(release: Release, path: Path, log_share: float | None = None)
         (place, _rename_fields(record, number) if isinstance(record, dict) else record)
         for number, (place, record) in enumerate(entries, start=1)
     ]
-    if log_share is not None:
-        return list(_divide(renamed, log_share))
+    if division is not None:
+        return list(_divide(renamed, division))
     return [(place, record, read_split(record, place)) for place, record in renamed]
 
 
@@ -265,16 +276,19 @@ def read_split(record: Any, place: str, default: str = DEFAULT_SPLIT) -> str:
 # A log of questions with their SQL
 
 
-def parse_division(text: object) -> float | None:
-    """Read ``time:.8``: the share of the first questions, which are the log."""
+def parse_division(text: object, seed: object = 0) -> Division | None:
+    """Read ``time:.8`` or ``random:.8``; None stays None."""
     if text is None:
         return None
-    match = re.fullmatch(r"time:(0?\.\d+)", str(text))
-    if match is None or not 0 < float(match[1]) < 1:
+    match = re.fullmatch(r"(time|random):(0?\.\d+)", str(text))
+    if match is None or not 0 < float(match[2]) < 1:
         raise ConfigError(
-            f"split={text}: write time:.8, the share of the first questions, which are the log"
+            f"split={text}: write time:.8 or random:.8: what orders the questions, and the share "
+            "of the first ones, which are the log"
         )
-    return float(match[1])
+    if type(seed) is not int:
+        raise ConfigError(f"seed={seed!r}: a whole number is needed")
+    return Division("time" if match[1] == "time" else "random", float(match[2]), seed)
 
 
 def _find_sql_field(names: Iterable[Any]) -> str | None:
@@ -299,13 +313,16 @@ def _is_wordless(record: Any) -> bool:
     return isinstance(record, dict) and "sql" in record and not record.get("query")
 
 
-def _divide(entries: Sequence[tuple[str, Any]], share: float) -> Iterator[Entry]:
+def _divide(entries: Sequence[tuple[str, Any]], division: Division) -> Iterator[Entry]:
     """Yield all rows, each with its split; rows of one moment stay together."""
     for place, record in entries:
         if not isinstance(record, dict):
             raise DataError(f"{place}: {record!r:.80} is no question; write an object with fields")
-    times = [_read_time(record, place) for place, record in entries]
-    first = sorted(times)[min(int(share * len(times)), len(times) - 1)] if times else 0
+    n, n_log = len(entries), int(division.share * len(entries))
+    times: Sequence[float] = Random(division.seed).sample(range(n), n)  # noqa: S311 (no secret)
+    if division.order == "time":
+        times = [_read_time(record, place) for place, record in entries]
+    first = sorted(times)[min(n_log, n - 1)] if times else 0
     pairs = list(zip(entries, (time < first for time in times), strict=True))
     texts = {_normalize(record) for (_, record), is_log in pairs if is_log}
     for (place, record), is_log in pairs:
@@ -464,7 +481,7 @@ def _resolve_gold(queries: Sequence[Query], tables: Corpus) -> tuple[Sequence[Qu
 
 
 def read_log(
-    path: str | Path, corpus: Corpus, split: str | None = None
+    path: str | Path, corpus: Corpus, split: str | None = None, seed: int = 0
 ) -> tuple[list[Query], list[str]]:
     """Return the questions of a log with their gold tables in a corpus, and notes on others.
 
@@ -472,8 +489,9 @@ def read_log(
         path: a file of questions, CSV or JSON lines, with gold tables or with SQL. The text of a
             row with SQL alone is its SQL.
         corpus: the tables.
-        split: how it is divided, as in ``time:.8``; then the log is its first part. Default: of a
-            file with a split ``train`` that, else all rows.
+        split: how it is divided, as in ``time:.8`` or ``random:.8``; then the log is its first
+            part. Default: of a file with a split ``train`` that, else all rows.
+        seed: of ``random``.
 
     Raises:
         ConfigError: the division is written otherwise.
@@ -483,7 +501,7 @@ def read_log(
     if not path.is_file():
         raise DataError(f"log={path}: there is no such file")
     release = Release(path.parent, str(path.parent))
-    entries = read_questions(release, path, parse_division(split))
+    entries = read_questions(release, path, parse_division(split, seed))
     has_log = any(own == "train" for *_, own in entries)
     queries = [
         read_query({**record, "query": record["sql"]} if _is_wordless(record) else record, place)

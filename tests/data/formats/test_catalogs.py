@@ -170,6 +170,12 @@ def _manifest() -> dict[str, Any]:
             RELATIONS: test,
         },
         "sources": {"source.shop.events": source},
+        "exposures": {
+            "exposure.shop.weekly": {
+                "name": "weekly",
+                "depends_on": {"nodes": ["model.shop.orders"]},
+            }
+        },
     }
 
 
@@ -193,7 +199,7 @@ def _load(folder: Path, **files: dict[str, Any]) -> Dataset:
 
 
 def test_dbt(tmp_path: Path) -> None:
-    """Columns are those of both files; keys come from constraints and tests."""
+    """Columns are those of both files; keys come from constraints and tests; usage is noted."""
     dataset = _load(tmp_path, manifest=_manifest(), catalog=_catalog())
     customers, orders, events = dataset.corpus
     assert (customers.id, customers.header) == (TableId("dev", "main.customers"), ["customer_id"])
@@ -210,6 +216,7 @@ def test_dbt(tmp_path: Path) -> None:
         "column_descriptions": {"customer_id": "who", "note": "free text"},
         "primary_key": ["order_id"],
         "foreign_keys": [["customer_id", "main.customers.customer_id"]],
+        "used_by": ["weekly"],
     }
     assert (events.id, events.header) == (TableId("lake", "web.events_raw"), ["at"])
     assert "without a known column, which are left out" in "\n".join(dataset.notes)

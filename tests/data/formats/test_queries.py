@@ -140,11 +140,27 @@ def test_a_log_is_divided_by_time(tmp_path: Path) -> None:
     assert len(read_log(folder / "queries.csv", corpus)[0]) == 12
 
 
+def test_a_log_is_divided_by_chance(tmp_path: Path) -> None:
+    lines = [f"question {n},SELECT * FROM orders" for n in range(50)]
+    folder = _write_shop(tmp_path / "shop", "\n".join(["query,sql", *lines]))
+    parts = {}
+    for seed in (0, 1):
+        path = f"{folder}:split=random:.8,seed={seed}"
+        train, test = (set(_gold(load(path, split))) for split in ("train", "test"))
+        assert (len(train), len(test), len(train | test)) == (40, 10, 50)
+        parts[seed] = test
+        assert set(_gold(load(path))) == test
+        log, _ = read_log(folder / "queries.csv", load(path).corpus, "random:.8", seed)
+        assert {query.text for query in log} == train
+    assert parts[0] != parts[1]
+
+
 @pytest.mark.parametrize(
     ("setting", "fault"),
     [
-        ("split=week:.8", "split=week:.8: write time:.8, the share"),
+        ("split=week:.8", "split=week:.8: write time:.8 or random:.8"),
         ("split=time:1.5", "split=time:1.5: write"),
+        ("split=random:.8,seed=x", "seed='x': a whole number"),
         ("split=time:.8", "row 1: split=time needs a field with the time of each question"),
     ],
 )
