@@ -322,7 +322,6 @@ class Copies:
         self.engine: EngineName = engine
         self._lock = Lock()
         self._copies: dict[Path, Copy] = {}
-        self._translated: dict[tuple[Path, str], tuple[str, str]] = {}
 
     def get(self, file: Path) -> Copy | None:
         """Return the copy of a database, made once; None where it runs as it is."""
@@ -351,11 +350,8 @@ class Copies:
             return file, sql
         if len(sql) > LONGEST:
             raise ValueError(f"it has {len(sql):,} characters, and {LONGEST:,} may be")
-        if (file, sql) not in self._translated:
-            details = (sql, str(file), copy.columns)
-            reply = worker.ask("translate", *details, what="reading the statement")
-            self._translated[file, sql] = reply
-        where, text = self._translated[file, sql]
+        details = (sql, str(file), copy.columns)
+        where, text = worker.ask("translate", *details, what="reading the statement")
         if where == "none":
             raise ValueError(text)
         return (copy.path if where == "copy" else file), text
