@@ -38,7 +38,21 @@ class CacheWatch:
 
 
 def note_cached(cache: str) -> None:
-    """Note that something was read from the cache of this name."""
+    """Note that something was read from the cache of this name.
+
+    ```python
+    from target_bench.plugin_tools import note_cached
+
+    lengths = {"Mars": 4}
+
+    def look_up(text):
+        if text in lengths:
+            note_cached("lengths")
+        return lengths.setdefault(text, len(text))
+
+    print(look_up("Mars"))  # 4
+    ```
+    """
     with _lock:
         _reads[cache] += 1
 

@@ -109,18 +109,18 @@ def get_constructor_arguments(plugin: object) -> dict[str, Any]:
 class Retriever(ABC):
     """A retriever of tables for a query. Two methods make one; the others have defaults.
 
-    Examples:
-        >>> class First(Retriever):
-        ...     def embed_corpus(self, corpus):
-        ...         self.ids = list(corpus.ids)
-        ...
-        ...     def retrieve(self, query, top_k):
-        ...         return self.ids[:top_k]
-        >>> from target_bench import load
-        >>> retriever = First()
-        >>> retriever.embed_corpus(load("mini").corpus)
-        >>> len(retriever.retrieve("How high is K2?", 3))
-        3
+    ```python
+    from target_bench import Retriever, evaluate
+
+    class First(Retriever):
+        def embed_corpus(self, corpus):
+            self.ids = list(corpus.ids)
+
+        def retrieve(self, query, top_k):
+            return self.ids[:top_k]
+
+    print(evaluate(First(), "mini")["First"]["recall@10"])  # .064 [.042, .098]
+    ```
 
     Keep constructor arguments under their own names and do the work in ``embed_corpus``: then the
     settings of a run are recorded without any code of yours.
@@ -190,13 +190,15 @@ class Retriever(ABC):
 class Generator(ABC):
     """Answers a request. One method makes one; the others have defaults.
 
-    Examples:
-        >>> class Echo(Generator):
-        ...     def generate(self, request):
-        ...         return request.query
-        >>> from target_bench.core.schema import GenerationRequest
-        >>> Echo().generate(GenerationRequest("q1", "years", (), "Who won?"))
-        'Who won?'
+    ```python
+    from target_bench import GenerationRequest, Generator
+
+    class Echo(Generator):
+        def generate(self, request):
+            return request.query
+
+    print(Echo().generate(GenerationRequest("q1", "qa", (), "Who won?")))  # Who won?
+    ```
 
     Keep constructor arguments under their own names, as for a ``Retriever``. A failed answer is a
     ``Generation`` with its ``error`` set, or an exception: either costs one query and no more.
@@ -277,7 +279,20 @@ def check_methods(retriever: object) -> RetrieverLike:
 
 
 def check_generator(generator: Any) -> Any:
-    """Return the object itself, if it has the method of a generator."""
+    """Return the object itself, if it has the method of a generator.
+
+    ```python
+    from target_bench import ConfigError
+    from target_bench.plugin_tools import check_generator
+
+    try:
+        check_generator("openai")
+    except ConfigError as error:
+        print(error)
+        # str is not a generator: it has no method generate. A generator has generate(request),
+        #   which returns text or a Generation.
+    ```
+    """
     methods = {"generate": "generate(request), which returns text or a Generation"}
     _check("generator", generator, methods)
     return generator

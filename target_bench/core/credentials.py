@@ -72,7 +72,14 @@ def is_secret(name: str) -> bool:
 
 
 def looks_secret(text: str) -> bool:
-    """Return whether a text has the form of a key, or holds a password."""
+    """Return whether a text has the form of a key, or holds a password.
+
+    ```python
+    from target_bench.plugin_tools import looks_secret
+
+    print(looks_secret("sk-" + "a1B2" * 10), looks_secret("moons"))  # True False
+    ```
+    """
     return any(pattern.search(text) for pattern in _TEXT)
 
 
@@ -119,6 +126,12 @@ def _spellings(secret: str) -> Iterator[str]:
 
 def without_secrets(text: str, secrets: Iterable[str] = ()) -> str:
     """Return a text, such as that of an error, without credentials: each is ``***``.
+
+    ```python
+    from target_bench.plugin_tools import without_secrets
+
+    print(without_secrets("wrong key Xy12345678", secrets=["Xy12345678"]))  # wrong key ***
+    ```
 
     Use it on everything that may hold the words of a plug-in and is stored or shown. Credentials
     are those given, those of the environment and of the settings of plug-ins (``note_secrets``),

@@ -1,17 +1,4 @@
-"""What a corpus may declare instead of writing it: where its files lie, and what is in which field.
-
->>> from target_bench import Columns, CorpusInfo, CorpusLoader, Hub
->>> class MyCorpus(CorpusLoader):
-...     info = CorpusInfo(
-...         name="my-corpus",
-...         licence="CC BY 4.0",
-...         data=Hub("owner/name", revision="0" * 40, files="data/{split}-*.parquet"),
-...     )
-...     columns = Columns(query="question", answer="answers", table_id="table.name",
-...                       header="table.header", rows="table.rows")
->>> MyCorpus.info.sources("test")[0].patterns
-('data/test-*.parquet',)
-"""
+"""What a corpus may declare: where its files lie, and what is in which field."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -42,9 +29,12 @@ class _Files:
 class Hub(_Files):
     """Files of a data set on the Hugging Face hub, verified by the hashes that the hub states.
 
-    Examples:
-        >>> Hub("owner/name", revision="0" * 40, files="{split}.jsonl").split("test").patterns
-        ('test.jsonl',)
+    ```python
+    from target_bench import Hub
+
+    hub = Hub("owner/name", revision="0" * 40, files="{split}.jsonl")
+    print(hub.split("test").patterns)  # ('test.jsonl',)
+    ```
 
     Args:
         repository: ``owner/name``.
@@ -114,9 +104,17 @@ def _fill_in(patterns: tuple[str, ...], split: str, names: Mapping[str, str]) ->
 class Columns:
     """In which field of a record each part of tables and queries is; dots lead into objects.
 
-    Examples:
-        >>> Columns(query="question", table_id="table.name", table="table.rows").table_id
-        'table.name'
+    ```python
+    from target_bench import Columns, CorpusInfo, CorpusLoader, Hub
+
+    class MyCorpus(CorpusLoader):
+        data = Hub("owner/name", revision="0" * 40, files="data/{split}-*.parquet")
+        info = CorpusInfo("my-corpus", licence="CC BY 4.0", data=data)
+        columns = Columns(query="question", answer="answers", table="table.rows")
+
+    print(MyCorpus.columns.table, MyCorpus.info.sources("test")[0].patterns)
+    # table.rows ('data/test-*.parquet',)
+    ```
 
     A record is a row of Parquet, a line of JSON lines, an entry of a JSON list or a row of CSV. The
     table of several records is one table, and is the same in all of them.

@@ -24,19 +24,54 @@ and a ``BaseException`` of its own too."""
 
 
 class TargetBenchError(Exception):
-    """Base of every error this package raises on purpose."""
+    """Base of every error this package raises on purpose.
+
+    ```python
+    from target_bench import TargetBenchError, evaluate
+
+    try:
+        evaluate("bm52", "mini")
+    except TargetBenchError as error:
+        print(type(error).__name__, error.exit_code)  # ConfigError 2
+    ```
+    """
 
     exit_code: ClassVar[int] = 1
 
 
 class ConfigError(TargetBenchError):
-    """Invalid name, setting or argument: the user changes the call."""
+    """Invalid name, setting or argument: the user changes the call.
+
+    ```python
+    from target_bench import ConfigError, evaluate
+
+    try:
+        evaluate("bm25", "mini", top_k=0)
+    except ConfigError as error:
+        print(error)  # top_k=0: a cutoff is a whole number from 1
+    ```
+    """
 
     exit_code = 2
 
 
 class DataError(TargetBenchError):
-    """A file that is missing, broken or not of its declared format: the user repairs the data."""
+    """A file that is missing, broken or not of its declared format: the user repairs the data.
+
+    ```python
+    from pathlib import Path
+
+    from target_bench import DataError, load
+
+    Path("moons.parquet").write_text("Mars")
+    try:
+        load(".")
+    except DataError as error:
+        print(error)
+        # moons.parquet: cannot be read as Parquet: Parquet file size is 4 bytes, smaller than the
+        #   minimum file footer (8 bytes). Write or download it again.
+    ```
+    """
 
     exit_code = 2
 
@@ -46,6 +81,17 @@ _CPU_TORCH = "pip install torch --index-url https://download.pytorch.org/whl/cpu
 
 class MissingExtraError(ConfigError):
     """An optional part was asked for that is not installed.
+
+    ```python
+    from target_bench import MissingExtraError
+
+    try:
+        raise MissingExtraError("pandas", extra="pandas", needed_for="to_pandas()")
+    except MissingExtraError as error:
+        print(error)
+        # to_pandas() needs the package 'pandas', which is not installed. Install it with: pip
+        #   install 'target-bench[pandas]'
+    ```
 
     Args:
         package: the package that could not be imported.
@@ -67,13 +113,42 @@ class MissingExtraError(ConfigError):
 
 
 class PluginError(TargetBenchError):
-    """A plug-in (a user's retriever, generator, ...) broke its contract or raised."""
+    """A plug-in (a user's retriever, generator, ...) broke its contract or raised.
+
+    ```python
+    from target_bench import PluginError, Retriever, TableSearch
+
+    class Broken(Retriever):
+        def embed_corpus(self, corpus):
+            pass
+
+        def retrieve(self, query, top_k):
+            return ["moons"] * top_k
+
+    try:
+        TableSearch("mini", Broken()).search("How many moons has Mars?")
+    except PluginError as error:
+        print(error)
+        # retriever Broken: returned 'moons', which is not the id of a table in the corpus; an id is
+        #   a pair (database_id, table_id), as in table.id
+    ```
+    """
 
     exit_code = 3
 
 
 class StoreError(TargetBenchError):
-    """A run folder that cannot be written, or does not hold what its manifest says."""
+    """A run folder that cannot be written, or does not hold what its manifest says.
+
+    ```python
+    from target_bench import StoreError, read_run
+
+    try:
+        read_run("runs/none")
+    except StoreError as error:
+        print(error)  # runs/none: there is no such run folder
+    ```
+    """
 
     exit_code = 4
 

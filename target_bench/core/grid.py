@@ -11,6 +11,13 @@ from typing import Any, NamedTuple
 class GridCell(NamedTuple):
     """A cell of a grid.
 
+    ```python
+    from target_bench import GridCell
+
+    print(GridCell("moons", column_span=2, is_header=True))
+    # GridCell(text='moons', row_span=1, column_span=2, is_header=True)
+    ```
+
     Attributes:
         text: what it says.
         row_span: over how many rows it reaches, from 1.
@@ -27,6 +34,14 @@ class GridCell(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class CellGrid:
     """The cells of a table row by row, each once, where it begins, as HTML writes them.
+
+    ```python
+    from target_bench import CellGrid, GridCell
+
+    head = (GridCell("moons", column_span=2, is_header=True),)
+    grid = CellGrid((head, (GridCell("Mars"), GridCell("2"))))
+    print(grid.rectangular())  # (['moons', 'moons'], [['Mars', '2']])
+    ```
 
     Rows may differ in length. A cell takes the first free column of its row; a place that two cells
     claim stays with the earlier one, and spans end with the last row.

@@ -46,6 +46,13 @@ _PLAIN = re.compile(r"[\w.+~/\\][\w.+~/\\@:-]*")
 def plugin_identity(plugin: object) -> tuple[dict[str, Any], str | None]:
     """Return what identifies a plug-in and its parts, as JSON.
 
+    ```python
+    from target_bench.plugin_tools import make_part, plugin_identity
+
+    identity, warning = plugin_identity(make_part("retriever", "bm25:k1=0.9"))
+    print(identity["class"], identity["config"]["k1"], warning)  # BM25 0.9 None
+    ```
+
     Returns:
         The identity, and a warning if the plug-in cannot be identified: then the identity is
         unique, so its results are kept but never reused.

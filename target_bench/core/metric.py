@@ -36,9 +36,12 @@ _HIGHEST: dict[Scale, float] = {"share": 1.0, "percent": 100.0, "unbounded": 1.0
 class MetricSpec:
     """The declaration of a metric, from which names, tables, plots and boards follow.
 
-    Examples:
-        >>> MetricSpec("recall", "R", at_k=True).at(10)
-        'recall@10'
+    ```python
+    from target_bench import MetricSpec
+
+    spec = MetricSpec("recall", "R", at_k=True)
+    print(spec.at(10), spec.top)  # recall@10 1.0
+    ```
 
     Attributes:
         name: as it is stored and as users write it, without a cutoff: ``recall``, ``ex[bird]``.
@@ -199,6 +202,24 @@ ExamplesT = TypeVar("ExamplesT", contravariant=True)
 class Metric(ABC, Generic[ExamplesT]):
     """A metric over all queries of a run, which is more than the mean of a function of each.
 
+    ```python
+    import numpy as np
+
+    from target_bench import Metric, MetricSpec
+
+    class Longest(Metric):
+        spec = MetricSpec("longest", scale="unbounded", scores="texts")
+        signature = "longest|v1"
+
+        def statistics(self, examples):
+            return np.array([[len(text), 1] for text in examples], dtype=float)
+
+        def value(self, totals):
+            return totals[..., 0] / totals[..., 1]
+
+    print(Longest().per_query(Longest().statistics(["Paris", "Rome"])))  # [5. 4.]
+    ```
+
     A metric reduces every query to a row of sufficient statistics; the score is a function of
     their column sums. So means, pooled ratios and corpus-level scores such as BLEU have the same
     kind of interval (``metrics.stats``), the same tests and the same files.
@@ -304,6 +325,22 @@ def mean(totals: Floats) -> Floats:
 class RatioMetric(Metric[ExamplesT]):
     """A ratio of two sums; ``statistics`` returns (n, 2) numerators and denominators.
 
+    ```python
+    import numpy as np
+
+    from target_bench import MetricSpec, RatioMetric
+
+    class Capitals(RatioMetric):
+        spec = MetricSpec("capitals", scores="texts")
+        signature = "capitals|v1"
+
+        def statistics(self, examples):
+            return np.array([[sum(map(str.isupper, text)), len(text)] for text in examples])
+
+    sums = Capitals().statistics(["USA", "Rome"]).sum(axis=0)
+    print(f"{Capitals().value(sums):.3f}")  # 0.571
+    ```
+
     For a mean these are the value of each query and 1, or two zeros where it has none.
 
     Attributes:
@@ -393,9 +430,12 @@ def by_name(*definitions: MetricDefinition) -> dict[str, MetricDefinition]:
 class Score:
     """One metric over one set of queries: prints its interval, and ``float(score)`` is its value.
 
-    Examples:
-        >>> print(Score(0.75, 0.5, 0.9, n=40, signature="recall@10"))
-        .750 [.500, .900]
+    ```python
+    from target_bench import Score
+
+    score = Score(0.75, 0.5, 0.9, n=40, signature="recall@10")
+    print(score, float(score))  # .750 [.500, .900] 0.75
+    ```
 
     Attributes:
         value: the metric, a fraction unless its documentation says otherwise; NaN over no query.

@@ -1,13 +1,7 @@
 """A metric as a function of one answer, or of one ranking.
 
-```python
-@metric(higher_is_better=True)
-def short(answer, references):
-    return float(len(answer.split()) <= 5)
-```
-
-It is used as ``evaluate("bm25", "mini", task="qa", metrics=[short])`` or, on the command line, as
-``run --metric my_metrics.py:short``.
+A function ``short`` below ``@metric`` is used as ``evaluate(..., metrics=[short])`` or, on the
+command line, as ``run --metric my_metrics.py:short``.
 """
 
 import hashlib
@@ -52,6 +46,16 @@ _SHOWN_LAST = 1000  # its place among the metrics that stand for a run: after th
 
 class FunctionMetric(RatioMetric[Outputs]):
     """The mean of a function over queries; call it as the function itself.
+
+    ```python
+    from target_bench import metric
+
+    @metric(label="Short")
+    def short(answer):
+        return float(len(answer.split()) <= 5)
+
+    print(short.name, short.spec.label, short("Paris"))  # short Short 1.0
+    ```
 
     Args:
         function: what measures one query. The names of its parameters say what it is given:
@@ -204,6 +208,17 @@ def metric(
     function: Callable[..., float | None] | None = None, **declaration: Any
 ) -> FunctionMetric | Callable[[Callable[..., float | None]], FunctionMetric]:
     """Make a metric of a function, as ``@metric`` or ``@metric(higher_is_better=False)``.
+
+    ```python
+    from target_bench import evaluate, metric
+
+    @metric(higher_is_better=True)
+    def first_is_gold(ranking, gold):
+        return float(ranking[0] in gold)
+
+    results = evaluate("bm25", "mini", metrics=[first_is_gold])
+    print(results["bm25"]["first_is_gold"])  # .864 [.819, .900]
+    ```
 
     Args:
         function: see ``FunctionMetric``.

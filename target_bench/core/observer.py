@@ -19,6 +19,20 @@ if TYPE_CHECKING:
 class Observer:
     """The interface for progress and warnings. Override what interests you; defaults are silent.
 
+    ```python
+    from target_bench import Observer, evaluate
+
+    class Stages(Observer):
+        def stage(self, name, total=None):
+            print(name, total)
+
+    evaluate("bm25", "mini", observer=Stages())
+    # load mini None
+    # bm25: embed mini None
+    # bm25: retrieve 280
+    # bm25: score None
+    ```
+
     Warnings go to Python's ``warnings`` unless ``warning`` is overridden. A sweep runs many cells,
     some at the same time: it reports which cell begins and ends, and reports progress in a cell to
     ``of_cell`` of that cell: of one in another process, its warnings when it ends. All calls come
@@ -80,6 +94,13 @@ class Observer:
 
 class Progress(Observer):
     """Shows a bar for each stage: a widget in a notebook, else a line on standard error.
+
+    ```python
+    from target_bench import Progress, evaluate
+
+    results = evaluate("bm25", "mini", observer=Progress())
+    print(results["bm25"]["recall@10"])  # .982 [.961, .992]
+    ```
 
     ``evaluate`` uses it by itself in a notebook; elsewhere ask for it with
     ``evaluate(..., observer=Progress())``. Bars disappear when their stage ends. Without ipywidgets

@@ -20,6 +20,13 @@ if TYPE_CHECKING:
 class Prompted:
     """A request, and what it shows.
 
+    ```python
+    from target_bench import GenerationRequest, Message, Prompted
+
+    request = GenerationRequest("q1", "qa", (Message("user", "Who won?"),), "Who won?")
+    print(Prompted(request, shown_rows=(20, -1), truncated=True).shown_rows)  # (20, -1)
+    ```
+
     Attributes:
         request: what the generator is asked.
         shown_rows: for each table how many of its rows are shown; -1 for one of which not even the
@@ -33,7 +40,29 @@ class Prompted:
 
 
 class PromptWriter(Protocol):
-    """Writes the requests of a task."""
+    """Writes the requests of a task.
+
+    ```python
+    from target_bench import GenerationRequest, Message, Prompted, load
+
+    class TitlesAlone:
+        identity = {"version": 1}
+
+        def tables(self, corpus, ranking):
+            return [corpus[table_id] for table_id in ranking[:3]]
+
+        def prompted(self, query, tables):
+            text = f"{query.text} Tables: {', '.join(table.id.label for table in tables)}"
+            request = GenerationRequest(query.id, "qa", (Message("user", text),), query.text)
+            return Prompted(request, shown_rows=(0,) * len(tables), truncated=True)
+
+    dataset = load("mini")
+    writer, query = TitlesAlone(), dataset.queries[0]
+    print(writer.prompted(query, writer.tables(dataset.corpus, query.gold)).request.messages[0])
+    # Message(role='user', content='At the Games held in Barcelona, how many golds did the host
+    #   nation take? Tables: olympics-1992-medals')
+    ```
+    """
 
     @property
     def identity(self) -> Mapping[str, Any]:

@@ -63,11 +63,16 @@ Listed = tuple[list[int], list[float], bool, bool]
 class Ranked(Sequence[Ranking]):
     """Rankings of a batch as arrays, straight from an index; reads as a list of scored rankings.
 
-    Examples:
-        >>> ids = [TableId("0", "moons"), TableId("0", "rivers")]
-        >>> ranked = Ranked(ids, np.array([[1, 0, -1]]), np.array([[0.9, 0.2, 0.0]]))
-        >>> [(table_id.label, score) for table_id, score in ranked[0]]
-        [('rivers', 0.9), ('moons', 0.2)]
+    ```python
+    import numpy as np
+
+    from target_bench import Ranked, TableId
+
+    ids = [TableId("0", "moons"), TableId("0", "rivers")]
+    ranked = Ranked(ids, np.array([[1, 0, -1]]), np.array([[0.9, 0.2, 0.0]]))
+    print([(table_id.label, float(score)) for table_id, score in ranked[0]])
+    # [('rivers', 0.9), ('moons', 0.2)]
+    ```
 
     Args:
         ids: the tables' ids, in the order of the corpus that was embedded.
@@ -167,6 +172,15 @@ def top_k(scores: NDArray[np.floating], k: int) -> tuple[NDArray[np.intp], Float
 
 def best_cosines(scores: NDArray[np.floating], k: int) -> tuple[NDArray[np.intp], Floats]:
     """Return what ``top_k`` does, of products of vectors of length 1 in single precision.
+
+    ```python
+    import numpy as np
+
+    from target_bench.plugin_tools import best_cosines
+
+    places, scores = best_cosines(np.array([[0.1, 0.9, 0.5]], dtype=np.float32), k=2)
+    print(places, scores.round(3))  # [[1 2]] [[0.9 0.5]]
+    ```
 
     Their last digits depend on how many were computed at once, and do not rank.
     """

@@ -73,8 +73,11 @@ class Spec(NamedTuple):
 def create(kind: Kind, text: str, other_names: Iterable[str] = ()) -> Any:
     """Make the plug-in that a text names; settings are checked against its constructor.
 
-    >>> create("retriever", "bm25:k1=0.9").k1
-    0.9
+    ```python
+    from target_bench.core.registry import create
+
+    print(create("retriever", "bm25:k1=0.9").k1)  # 0.9
+    ```
     """
     target, settings = parse(kind, text)
     return build(kind, target, settings, other_names, text)
@@ -107,7 +110,15 @@ def build(
 
 
 def make_part(kind: Kind, value: Any) -> Any:
-    """Make the plug-in that a setting of another one names; an object is returned as it is."""
+    """Make the plug-in that a setting of another one names; an object is returned as it is.
+
+    ```python
+    from target_bench.plugin_tools import make_part
+
+    retriever = make_part("retriever", "bm25:k1=0.9")
+    print(retriever.k1, make_part("retriever", retriever) is retriever)  # 0.9 True
+    ```
+    """
     return create(kind, value) if isinstance(value, str) else value
 
 

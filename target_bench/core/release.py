@@ -25,7 +25,17 @@ _MOST_NAMED = 20  # names in a note
 
 
 class Release:
-    """A folder of release files, remembering what was looked for and what was read.
+    r"""A folder of release files, remembering what was looked for and what was read.
+
+    ```python
+    from pathlib import Path
+
+    from target_bench import Release
+
+    Path("tables.csv").write_text("planet,moons\nMars,2\n")
+    release = Release(Path("."), source="https://example.org/moons")
+    print(release.require("tables.csv"), release.find("queries.csv"))  # tables.csv None
+    ```
 
     Args:
         folder: where the files lie.
@@ -290,6 +300,18 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def decode(raw: bytes, place: object, one_line: bool = False) -> str:
     """Return UTF-8 text (a byte-order mark is dropped).
 
+    ```python
+    from target_bench import DataError
+    from target_bench.plugin_tools import decode
+
+    print(decode("café".encode(), "tables.csv"))  # café
+    try:
+        decode("café".encode("latin-1"), "tables.csv")
+    except DataError as error:
+        print(error)
+        # tables.csv: not valid UTF-8 at line 1 (byte 0xe9 at offset 3). Convert the file to UTF-8.
+    ```
+
     Raises:
         DataError: the bytes are not UTF-8; the message names the line and the byte.
     """
@@ -306,6 +328,18 @@ def decode(raw: bytes, place: object, one_line: bool = False) -> str:
 
 def field(record: Any, name: str, kind: type[T], place: str) -> T:
     """Return ``record[name]``, which must be of ``kind``.
+
+    ```python
+    from target_bench import DataError
+    from target_bench.plugin_tools import field
+
+    record = {"question": "Who won?"}
+    print(field(record, "question", str, "line 1"))  # Who won?
+    try:
+        field(record, "answer", str, "line 1")
+    except DataError as error:
+        print(error)  # line 1: no field 'answer'; it has question
+    ```
 
     Raises:
         DataError: the record is not an object, the field is missing or of another type.
@@ -324,7 +358,14 @@ def field(record: Any, name: str, kind: type[T], place: str) -> T:
 
 
 def texts(record: Any, name: str, place: str) -> list[str]:
-    """Return ``record[name]``, which must be a list of texts; errors as of ``field``."""
+    """Return ``record[name]``, which must be a list of texts; errors as of ``field``.
+
+    ```python
+    from target_bench.plugin_tools import texts
+
+    print(texts({"header": ["planet", "moons"]}, "header", "line 1"))  # ['planet', 'moons']
+    ```
+    """
     values: list[str] = field(record, name, list, place)
     for value in values:
         if not isinstance(value, str):
@@ -337,14 +378,19 @@ def texts(record: Any, name: str, place: str) -> list[str]:
 class CorpusLoader(ABC):
     """A corpus plug-in: what it declares, and how its release files are read.
 
-    Examples:
-        >>> from target_bench import CorpusInfo, Table, TableId
-        >>> class Moons(CorpusLoader):
-        ...     info = CorpusInfo("moons", licence="CC0")
-        ...     tables_alone = True
-        ...
-        ...     def tables(self, release, split):
-        ...         yield Table(TableId("0", "moons"), ["planet", "moons"], [["Mars", "2"]])
+    ```python
+    from target_bench import CorpusInfo, CorpusLoader, Table, TableId
+
+    class Moons(CorpusLoader):
+        info = CorpusInfo("moons", licence="CC0")
+        tables_alone = True
+
+        def tables(self, release, split):
+            yield Table(TableId("0", "moons"), ["planet", "moons"], [["Mars", "2"]])
+
+    print(Moons.info.name, list(Moons().tables(None, "test")))
+    # moons [Table('moons', 2 columns, 1 rows)]
+    ```
 
     Tables and queries are read apart: distractors need the tables alone, and a corpus that does
     not fit in memory is read as a stream.

@@ -90,7 +90,10 @@ class RunConfig(BaseModel):
     """Hold what to run, under the same names in Python, YAML and, with dashes, on the command line.
 
     ```python
-    RunConfig(corpora="mini", retrievers=["bm25:k1=0.9"], top_k=[1, 10])
+    from target_bench import RunConfig
+
+    config = RunConfig(corpora="mini", retrievers=["bm25:k1=0.9"], top_k=[1, 10])
+    print(config.retrievers, config.top_k)  # ('bm25:k1=0.9',) (1, 10)
     ```
 
     Raises:

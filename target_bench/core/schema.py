@@ -49,9 +49,11 @@ NO_DATABASE = "0"
 class TableId(NamedTuple):
     """The identity of a table: its own id is unique only together with its database's.
 
-    Examples:
-        >>> TableId("soccer", "players") == ("soccer", "players")
-        True
+    ```python
+    from target_bench import TableId
+
+    print(TableId("soccer", "players") == ("soccer", "players"))  # True
+    ```
 
     A plain pair of strings is equal to a
     ``TableId`` and accepted wherever one is.
@@ -85,9 +87,12 @@ def copy_json(value: Any) -> Any:
 class Table:
     """A table of a corpus.
 
-    Examples:
-        >>> Table(TableId("0", "moons"), ["planet", "moons"], [["Mars", 2], ["Venus", 0]])
-        Table('moons', 2 columns, 2 rows)
+    ```python
+    from target_bench import Table, TableId
+
+    table = Table(TableId("0", "moons"), ["planet", "moons"], [["Mars", 2], ["Venus", 0]])
+    print(table)  # Table('moons', 2 columns, 2 rows)
+    ```
 
     Attributes:
         id: its identity.
@@ -119,9 +124,12 @@ class Table:
 class Query:
     """A question, statement or instruction to be answered from tables.
 
-    Examples:
-        >>> Query("q1", "How many moons has Mars?", (TableId("0", "moons"),), "2").references
-        ('2',)
+    ```python
+    from target_bench import Query, TableId
+
+    query = Query("q1", "How many moons has Mars?", (TableId("0", "moons"),), "2")
+    print(query.references)  # ('2',)
+    ```
 
     Attributes:
         id: unique within the split.
@@ -154,9 +162,12 @@ class Query:
 class Retrieval:
     """The ranked tables one query got.
 
-    Examples:
-        >>> Retrieval("q1", (TableId("0", "moons"),), (0.7,)).error is None
-        True
+    ```python
+    from target_bench import Retrieval, TableId
+
+    retrieval = Retrieval("q1", (TableId("0", "moons"),), (0.7,))
+    print(retrieval.tables[0], retrieval.error)  # 0/moons None
+    ```
 
     Attributes:
         query_id: whose ranking this is.
@@ -190,6 +201,13 @@ MARKS = ("resorted", "tied")
 class Message:
     """One message of a prompt.
 
+    ```python
+    from target_bench import Message
+
+    print(Message("system", "Answer in one word."))
+    # Message(role='system', content='Answer in one word.')
+    ```
+
     Attributes:
         role: ``system``, ``user`` or ``assistant``.
         content: its text.
@@ -203,9 +221,12 @@ class Message:
 class GenerationRequest:
     """A request to a generator.
 
-    Examples:
-        >>> GenerationRequest("q1", "years", (Message("user", "Two?"),), "Two?").answer
-        'text'
+    ```python
+    from target_bench import GenerationRequest, Message
+
+    request = GenerationRequest("q1", "qa", (Message("user", "Who won?"),), "Who won?")
+    print(request.messages[0].content, request.answer)  # Who won? text
+    ```
 
     Attributes:
         query_id: the query it is about.
@@ -239,9 +260,12 @@ class GenerationRequest:
 class Generation:
     """The answer of a generator.
 
-    Examples:
-        >>> Generation("q1", "2", output_tokens=1).text
-        '2'
+    ```python
+    from target_bench import Generation
+
+    answer = Generation("q1", "2", output_tokens=1)
+    print(answer.text, answer.error)  # 2 None
+    ```
 
     Attributes:
         query_id: the query it is about.
@@ -271,6 +295,13 @@ class Generation:
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """A task's judgement of an answer, with the answer that was judged.
+
+    ```python
+    from target_bench import Judgement
+
+    judgement = Judgement("q1", fingerprint="5f2a", record={"correct": True})
+    print(judgement.record["correct"])  # True
+    ```
 
     Attributes:
         query_id: the query.
@@ -308,10 +339,12 @@ class Executed:
 class CorpusInfo:
     """The declaration of a corpus.
 
-    Examples:
-        >>> from target_bench import Hub
-        >>> CorpusInfo("my-corpus", licence="CC BY 4.0", data=Hub("owner/name")).source
-        'https://huggingface.co/datasets/owner/name'
+    ```python
+    from target_bench import CorpusInfo, Hub
+
+    print(CorpusInfo("my-corpus", licence="CC BY 4.0", data=Hub("owner/name")).source)
+    # https://huggingface.co/datasets/owner/name
+    ```
 
     Attributes:
         name: lower-case name, as written on the command line.
@@ -360,11 +393,13 @@ class CorpusInfo:
 class Corpus(Collection[Any], ABC):
     """The tables a retriever searches: sized, iterable, addressable, with a fixed order.
 
-    Examples:
-        >>> from target_bench import load
-        >>> corpus = load("mini").corpus
-        >>> next(iter(corpus)) == corpus[corpus.ids[0]]
-        True
+    ```python
+    from target_bench import load
+
+    corpus = load("mini").corpus
+    table = corpus[corpus.ids[0]]
+    print(len(corpus), table.id)  # 139 0/olympics-1972-medals
+    ```
 
     It shows tables and nothing else: no question, no gold label, no dataset name.
     """
@@ -473,10 +508,13 @@ LEFT_OUT = "files that cannot be read, and were left out:"
 class Dataset:
     """One split of a corpus plug-in, loaded.
 
-    Examples:
-        >>> from target_bench import load
-        >>> load("mini")
-        Dataset(mini test: 139 tables, 490 queries)
+    ```python
+    from target_bench import load
+
+    dataset = load("mini")
+    print(dataset.split, len(dataset.corpus), dataset.queries[0].text)
+    # test 139 At the Games held in Barcelona, how many golds did the host nation take?
+    ```
 
     Attributes:
         info: what the corpus declares about itself.

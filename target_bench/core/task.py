@@ -38,6 +38,14 @@ ExamplesT = TypeVar("ExamplesT")
 class Predictions:
     """The outputs of a system for the queries of a dataset, all by query id.
 
+    ```python
+    from target_bench import Predictions, Retrieval, TableId
+
+    ranking = Retrieval("q1", (TableId("0", "moons"),))
+    print(Predictions({"q1": ranking}, depth=10).rankings["q1"].tables)
+    # (TableId(database_id='0', table_id='moons'),)
+    ```
+
     Attributes:
         rankings: the tables of each query; empty where nothing was retrieved.
         answers: the answer to each query, failed ones included; empty for rankings alone.
@@ -62,9 +70,12 @@ class Outputs(NamedTuple):
 class SummaryBlock:
     """A line of a task's summary, as data: terminal, report and site render it.
 
-    Examples:
-        >>> print(SummaryBlock("gold True", {"as True": 4, "as False": 1}))
-        gold True: as True 4, as False 1
+    ```python
+    from target_bench import SummaryBlock
+
+    print(SummaryBlock("gold True", {"as True": 4, "as False": 1}))
+    # gold True: as True 4, as False 1
+    ```
 
     Attributes:
         label: what it is about; may be empty.
@@ -88,6 +99,19 @@ class SummaryBlock:
 class PromptStyle:
     """How a task asks; for tasks that ask in another way than question answering.
 
+    ```python
+    from target_bench import PromptStyle, Task
+
+    class Years(Task):
+        name = "years"
+        prompt = PromptStyle(schema={"type": "integer"}, reads_prose=True)
+
+        def metrics(self, queries, cutoffs=()):
+            return []
+
+    print(Years().prompt.schema)  # {'type': 'integer'}
+    ```
+
     Attributes:
         file: the YAML file with its templates. Default: ``<name>.yaml`` beside the file of the
             task's class, else of a class that it is made from, else that of question answering.
@@ -107,6 +131,22 @@ class PromptStyle:
 
 class AnswerJudge(ABC):
     """What judges the answers to a task, one by one, before they are scored, as SQL is executed.
+
+    ```python
+    from target_bench import AnswerJudge, Generation, Judgement, load
+
+    class Short(AnswerJudge):
+        def unjudged(self, dataset, generations, retrievals, known):
+            return [query for query in dataset.queries if query.id not in known]
+
+        def judged(self, queries, dataset, generations, retrievals):
+            for query in queries:
+                yield Judgement(query.id, "", {"short": len(generations[query.id].text) < 20})
+
+    dataset = load("mini")
+    answers = {query.id: Generation(query.id, "Paris") for query in dataset.queries}
+    print(next(Short().judged(dataset.queries, dataset, answers, {})).record)  # {'short': True}
+    ```
 
     A task sets ``judge`` to one, perhaps to itself. Judgements are stored as they are yielded, so a
     killed run continues.
@@ -168,6 +208,13 @@ def _drop_hidden(record: Mapping[str, Any]) -> Mapping[str, Any]:
 class View:
     """What people see of a task.
 
+    ```python
+    from target_bench import SummaryBlock, View
+
+    view = View(gives="a year", summary=lambda report: [SummaryBlock("years", report)])
+    print(*view.summary({"right": 3, "wrong": 1}))  # years: right 3, wrong 1
+    ```
+
     Attributes:
         takes: what a system is given, in words.
         gives: what an answer is, in words.
@@ -195,18 +242,21 @@ class View:
 class Task(ABC, Generic[ExamplesT]):
     """A task: what a system is asked, and how its answers are read and scored.
 
-    Examples:
-        >>> from target_bench import metric
-        >>> @metric
-        ... def has_year(answer):
-        ...     return float("19" in answer)
-        >>> class Years(Task):
-        ...     name = "years"
-        ...
-        ...     def metrics(self, queries, cutoffs=()):
-        ...         return [has_year]
-        >>> Years().title
-        'Years'
+    ```python
+    from target_bench import Task, metric
+
+    @metric
+    def has_year(answer):
+        return float("19" in answer)
+
+    class Years(Task):
+        name = "years"
+
+        def metrics(self, queries, cutoffs=()):
+            return [has_year]
+
+    print(Years().title, [each.name for each in Years().metrics([])])  # Years ['has_year']
+    ```
 
     A name and ``metrics`` make one, where these are functions; the rest has defaults. It runs on
     every corpus with references of its kind (``answer``). Keep constructor arguments, its settings,

@@ -20,6 +20,18 @@ Vectors = NDArray[np.float32]
 class Encoder(ABC):
     """An encoder of texts into vectors. One method makes one; the others have defaults.
 
+    ```python
+    import numpy as np
+
+    from target_bench import Encoder
+
+    class Vowels(Encoder):
+        def encode(self, texts, kind):
+            return np.array([[text.count(x) for x in "aeiou"] for text in texts], np.float32)
+
+    print(Vowels().encode(["Mars"], "query"))  # [[1. 0. 0. 0. 0.]]
+    ```
+
     Keep constructor arguments under their own names, load models when they are first needed, and
     import heavy packages only then.
 
@@ -72,6 +84,17 @@ class Encoder(ABC):
 
 class VectorIndex(ABC):
     """An index that finds the vectors with the largest inner product.
+
+    ```python
+    import numpy as np
+
+    from target_bench.plugin_tools import make_part
+
+    index = make_part("index", "exact")
+    index.build(np.eye(3, dtype=np.float32))
+    products, rows = index.search(np.array([[0, 2, 1]], dtype=np.float32), k=2)
+    print(products, rows)  # [[2. 1.]] [[1 2]]
+    ```
 
     Attributes:
         VERSION: of an index of this package; raised when what is found can be other rows.

@@ -45,8 +45,12 @@ def load(
 ) -> Dataset:
     """Load one split of a corpus; data that are pinned and nowhere here are fetched.
 
-    >>> load("mini")
-    Dataset(mini test: 139 tables, 490 queries)
+    ```python
+    from target_bench import load
+
+    print(load("mini"))  # Dataset(mini test: 139 tables, 490 queries)
+    ```
+
 
     Args:
         corpus: what ``loader`` takes, or a dataset that distractors are mixed into.
@@ -232,6 +236,12 @@ def split_of(plugin: CorpusLoader, split: str | None) -> str:
 
 def tasks_and_corpora(task: TaskLike) -> list[tuple[str, CorpusLike]]:
     """Return the (task, corpus) pairs that a task, or a task with corpora, stands for.
+
+    ```python
+    from target_bench.plugin_tools import tasks_and_corpora
+
+    print(tasks_and_corpora(("table-to-text", ["mini"])))  # [('table_to_text', 'mini')]
+    ```
 
     Tasks are spelled by ``spell_task``.
 

@@ -50,6 +50,16 @@ _ROWS_OF_A_LANGUAGE = 20
 class Serializer:
     """A serializer of tables into text.
 
+    ```python
+    from target_bench import Serializer, Table, TableId
+
+    table = Table(TableId("0", "moons"), ["planet", "moons"], [["Mars", 2], ["Venus", 0]])
+    print(Serializer(["id", "header", "rows"], "csv", rows=1)(table))
+    # moons
+    # planet,moons
+    # Mars,2
+    ```
+
     Args:
         fields: what to write. ``id`` is the table's own id, ``database`` its database's (without
             the corpus it was mixed in from; nothing for web tables, which have none), ``title`` and
@@ -118,7 +128,16 @@ class Serializer:
 
 
 def first_rows(table: Table, limit: RowLimit) -> Sequence[Sequence[Cell]]:
-    """Return the rows of a table that a setting ``rows`` lets in, as ``Serializer`` counts them."""
+    """Return the rows of a table that a setting ``rows`` lets in, as ``Serializer`` counts them.
+
+    ```python
+    from target_bench import Table, TableId
+    from target_bench.plugin_tools import first_rows
+
+    table = Table(TableId("0", "moons"), ["planet", "moons"], [["Mars", 2], ["Venus", 0]])
+    print(first_rows(table, 1), len(first_rows(table, "all")))  # [['Mars', 2]] 2
+    ```
+    """
     if limit == "auto":
         limit = getattr(table.rows, "advised", "all")
     return table.rows if isinstance(limit, str) else table.rows[:limit]
@@ -146,6 +165,13 @@ _PUNCTUATION = "–—−’‘“”…"
 
 class Analyzer:
     """Text -> tokens: lower case, regular expression, accents off, stop words out, stems.
+
+    ```python
+    from target_bench.plugin_tools import WORDS, Analyzer
+
+    analyze = Analyzer(WORDS, fold=True, stopwords="en", stemmer="english")
+    print(analyze("The cafés of Paris"))  # ['cafe', 'pari']
+    ```
 
     Where a token holds Chinese, Japanese, Korean, Thai, Lao, Khmer or Burmese, each run of these
     becomes its pairs of neighbouring characters (a single character stays), as spaces do not tell
@@ -269,7 +295,14 @@ class _NormalForms(dict[str, str | None]):
 
 @cache
 def stop_words(language: Language, name: StopWords = "en_plus") -> frozenset[str]:
-    """Return the words to leave out: of English the list of this name, else the language's own."""
+    """Return the words to leave out: of English the list of this name, else the language's own.
+
+    ```python
+    from target_bench.plugin_tools import stop_words
+
+    print("the" in stop_words("en"), "und" in stop_words("de"))  # True True
+    ```
+    """
     from bm25s import stopwords
 
     if name == "none":

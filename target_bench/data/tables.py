@@ -1,10 +1,4 @@
-"""Corpora as values: tables in memory or in an order of their own, their digests, and their JSON.
-
->>> from target_bench import Table, TableId
->>> corpus = MemoryCorpus([Table(TableId("0", "moons"), ["planet"], [["Mars"]])])
->>> corpus["0", "moons"].rows
-[['Mars']]
-"""
+"""Corpora as values: tables in memory or in an order of their own, digests, and JSON."""
 
 import hashlib
 import json
@@ -105,7 +99,16 @@ class HashedCorpus(Corpus):
 
 
 class MemoryCorpus(HashedCorpus):
-    """A corpus whose tables all lie in memory. It gives away copies of them."""
+    """A corpus whose tables all lie in memory. It gives away copies of them.
+
+    ```python
+    from target_bench import Table, TableId
+    from target_bench.data.tables import MemoryCorpus
+
+    corpus = MemoryCorpus([Table(TableId("0", "moons"), ["planet"], [["Mars"]])])
+    print(corpus["0", "moons"].rows)  # [['Mars']]
+    ```
+    """
 
     def __init__(self, tables: Iterable[Table], notes: list[str] | None = None) -> None:
         self._tables = tuple(check_tables(tables, notes=notes))

@@ -78,18 +78,18 @@ def judge_answers(
     """Judge answers in memory, as SQL is judged by executing it, for ``score_answers``.
 
     ```python
-    from target_bench import judge_answers, score_answers
-    from target_bench.corpora import load
+    from target_bench import judge_answers, load, score_answers
 
     dataset = load("mini")
     queries = [query for query in dataset.queries if str(query.answer).startswith("SELECT")]
     answers = {query.id: query.answer for query in queries}
     judgements = judge_answers(dataset, answers, "sql")
-    print(score_answers(dataset, answers, "sql", judgements).scores["ex[bird]"].value)
+    print(score_answers(dataset, answers, "sql", judgements).scores["ex[bird]"])
+    # 1.000 [.937, 1.000]
     ```
 
     Args:
-        dataset: queries with references and databases, as ``corpora.load`` gives them.
+        dataset: queries with references and databases, as ``load`` gives them.
         answers: query id -> the answer; one that is missing is judged as a failed one.
         task: a task that judges answers, or its name with settings.
         rankings: query id -> the tables that were retrieved for it: an answer in SQL that names no

@@ -46,8 +46,13 @@ from target_bench.models.judges import last_object
 class SyntheticQuestions:
     """Synthetic questions, as ``ask`` returns them.
 
-        written = ask("mini", n=20)
-        written.queries[0].gold     # (TableId(database_id='0', table_id='olympics-1992-medals'),)
+    ```python
+    from target_bench import ask
+
+    written = ask("mini", n=20)
+    print(len(written.queries), written.wanted, written.queries[0].metadata["synthetic"])
+    # 20 20 template
+    ```
 
     Attributes:
         queries: the questions. Their metadata say what wrote them (``synthetic``) and which
@@ -109,6 +114,14 @@ def ask(
     observer: Observer | None = None,
 ) -> SyntheticQuestions:
     """Write questions with known gold tables about the tables of a corpus.
+
+    ```python
+    from target_bench import ask
+
+    query = ask("mini", n=20).queries[0]
+    print(query.text)  # 2016 Summer Olympics medal table: what is the rank of Great Britain?
+    print(query.answer, query.gold[0])  # 2 0/olympics-2016-medals
+    ```
 
     A table that gives the same answer is gold, too; a question to which another table gives another
     answer is dropped.

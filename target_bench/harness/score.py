@@ -54,6 +54,16 @@ MISSING = "missing"
 class Scored(Generic[CountsT]):
     """Scores, and the value of every query alone.
 
+    ```python
+    from target_bench import load, score_rankings
+
+    dataset = load("mini")
+    gold = {query.id: query.gold for query in dataset.queries}
+    scored = score_rankings(dataset, gold, top_k=10)
+    print(scored.scores["recall@10"], scored.per_query["recall@10"][:3])
+    # 1.000 [.992, 1.000] [1. 1. 1.]
+    ```
+
     Attributes:
         query_ids: the queries that are scored, in the order of the dataset.
         scores: metric name -> score.
@@ -84,17 +94,17 @@ def score_rankings(
     """Score rankings in memory. Nothing is read from or written to a folder.
 
     ```python
-    from target_bench import score_rankings
-    from target_bench.corpora import load
+    from target_bench import load, score_rankings
 
     dataset = load("mini")
     first = dataset.corpus.ids[:10]
     scored = score_rankings(dataset, {query.id: first for query in dataset.queries}, [1, 10])
-    print(scored.scores["recall@10"].value, scored.per_query["recall@10"].shape)
+    print(scored.scores["recall@10"], scored.per_query["recall@10"].shape)
+    # .062 [.043, .088] (460,)
     ```
 
     Args:
-        dataset: tables and queries, as ``corpora.load`` gives them.
+        dataset: tables and queries, as ``load`` gives them.
         rankings: query id -> a ``Retrieval``, ids of tables (best first), or pairs of an id and a
             score, which are sorted by score, higher first. A query without one counts as failed:
             it is scored 0. Of a longer ranking than the largest cutoff the rest is left out.
@@ -154,18 +164,17 @@ def score_answers(
     """Score answers in memory. Nothing is executed, nor read from or written to a folder.
 
     ```python
-    from target_bench import score_answers
-    from target_bench.corpora import load
+    from target_bench import load, score_answers
 
     dataset = load("mini")
     answers = {query.id: "Paris" for query in dataset.queries}
-    print(score_answers(dataset, answers, "qa").scores["exact_match"].value)
+    print(score_answers(dataset, answers, "qa").scores["exact_match"])  # .000 [.000, .026]
     ```
 
     Answers in SQL are executed first, by ``judge_answers``.
 
     Args:
-        dataset: queries with references, as ``corpora.load`` gives them. Where its queries are of
+        dataset: queries with references, as ``load`` gives them. Where its queries are of
             several tasks, those of this one are scored.
         answers: query id -> the answer. A query without one counts as failed: it is scored 0.
         task: a task, or its name with settings, as in ``qa``.

@@ -41,6 +41,13 @@ Written = tuple[str, dict[str, Any]]
 class Hit:
     """A table that was found.
 
+    ```python
+    from target_bench import TableSearch
+
+    hit = TableSearch("mini").search("Which moons has Uranus?", k=1)[0]
+    print(hit.rank, hit.table.id, f"{hit.score:.2f}")  # 1 0/moons-of-uranus 6.04
+    ```
+
     Attributes:
         rank: its place, from 1.
         table: the table.
@@ -96,9 +103,12 @@ class TableSearch:
     """A retriever over the tables of a corpus, ready for questions.
 
     ```python
+    from target_bench import TableSearch
+
     search = TableSearch("mini", "bm25:b=0.5")
     search.save("index")
     search = TableSearch.load("index", "mini", "bm25:b=0.5")
+    print(search.search("Which moons has Uranus?", k=1)[0].table.id)  # 0/moons-of-uranus
     ```
 
     Questions that several threads ask at the same time are answered one after the other, because
@@ -108,7 +118,7 @@ class TableSearch:
         corpus: by name, path, or loaded already; it needs no queries.
         retriever: a retriever, or its name with settings as in ``bm25:b=0.5``.
         split: the split; default: the corpus's own.
-        data_dir: as for ``corpora.load``.
+        data_dir: as for ``load``.
         confirm: is asked before a retriever that may cost money gets tables; None: it gets them.
 
     Attributes:

@@ -28,6 +28,18 @@ def ask_generator(
 ) -> dict[str, Generation]:
     """Return query id -> answer, one for each request; a failed one has an ``error``.
 
+    ```python
+    from target_bench import GenerationRequest, Generator
+    from target_bench.plugin_tools import ask_generator
+
+    class Echo(Generator):
+        def generate(self, request):
+            return request.query
+
+    answers = ask_generator(Echo(), [GenerationRequest("q1", "qa", (), "Who won?")])
+    print(answers["q1"].text)  # Who won?
+    ```
+
     Args:
         generator: is asked.
         requests: what it is asked.

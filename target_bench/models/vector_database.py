@@ -24,6 +24,29 @@ from target_bench.search.nested import BatchRetriever
 class VectorDatabase(BatchRetriever):
     """Cosine between the vectors of query and tables, found by a database.
 
+    ```python
+    import numpy as np
+
+    from target_bench import Encoder, TableSearch
+    from target_bench.plugin_tools import VectorDatabase
+
+    class Letters(Encoder):
+        def encode(self, texts, kind):
+            alphabet = "abcdefghijklmnopqrstuvwxyz"
+            return np.array([[text.count(x) for x in alphabet] for text in texts], np.float32)
+
+    class InMemory(VectorDatabase):
+        def fill(self, places, vectors):
+            self.places, self.vectors = places, vectors
+
+        def nearest(self, vector, k):
+            cosines = self.vectors @ np.array(vector)
+            return [(self.places[row], cosines[row]) for row in np.argsort(-cosines)[:k]]
+
+    hits = TableSearch("mini", InMemory(Letters())).search("Which moons has Uranus?", k=5)
+    print(len(hits))  # 5
+    ```
+
     A subclass has two methods, ``fill`` and ``nearest``, and settings that say where the database
     is. A query or a table whose vector is all zeros is not put to the database.
 

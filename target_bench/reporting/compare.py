@@ -50,7 +50,15 @@ def compare(
     """Compare stored runs on the same queries, each with the baseline.
 
     ```python
+    from target_bench import compare, evaluate
+
+    evaluate(["bm25", "tfidf"], "mini")
     print(compare(["bm25", "tfidf"]))
+    # recall@10 · retrieval, mini test
+    # ...
+    # bm25   .982 [.961, .992]
+    # tfidf  .936 [.903, .959]  -.046*** [-.077, -.020]  < .001  2/259/19
+    # ...
     ```
 
     Runs on several corpora are compared on each of them: methods × corpora, all tests corrected

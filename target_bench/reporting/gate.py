@@ -126,9 +126,16 @@ class Gate:
     """Rules, checked on a run.
 
     ```python
-    outcome = gate("baseline.json", "bm25", "recall@10<-0.01")
-    outcome.failed
+    from target_bench import evaluate, gate
+
+    results = evaluate(["bm25", "tfidf"], "mini")
+    outcome = gate(results["bm25"], results["tfidf"], "recall@10<-0.01")
+    print(outcome.failed)  # True
     print(outcome)
+    # The gate failed: recall@10<-0.01.
+    # ...
+    # recall@10<-0.01      .982  .936  -.046 [-.077, -.020]  < .001  failed
+    # ...
     ```
 
     Attributes:
@@ -247,6 +254,13 @@ def gate(
     text_column: str | None = None,
 ) -> Gate:
     """Check that a run is not worse than a baseline.
+
+    ```python
+    from target_bench import evaluate, gate
+
+    results = evaluate(["bm25", "tfidf"], "mini")
+    print(gate(results["bm25"], results["tfidf"], "recall@10<-0.01").failed)  # True
+    ```
 
     A rule fails where the difference lies beyond its limit *and* the paired randomisation test,
     corrected (Holm) for all rules and slices, shows a difference in this direction: what noise

@@ -61,10 +61,13 @@ class Result:
     """Read the scores of one retriever, and generator if there is one, on one split of a corpus.
 
     ```python
+    from target_bench import evaluate
+
     result = evaluate("bm25", "mini")["bm25"]
-    result["recall@10"]                   # Score(.988 [.968, .995], n=280)
-    result.queries.values["recall@10"]    # (n,) one value for each of result.queries.ids
-    result.run.rankings["retrieval-0001"] # the ranking of a query
+    print(result["recall@10"])  # .982 [.961, .992]
+    query = result.queries.ids[0]
+    print(result.queries.values["recall@10"][0], result.run.rankings[query].tables[0])
+    # 1.0 0/olympics-1972-medals
     ```
 
     What needs scores raises ``StoreError`` as long as the run has none (see ``run.is_scored``), and
@@ -251,9 +254,11 @@ class Results(Sequence[Result]):
     """Hold results side by side, such as those of one call; prints as a table.
 
     ```python
+    from target_bench import evaluate
+
     results = evaluate(["bm25", "tfidf"], "mini")
-    results["bm25"]["recall@10"]
-    results.to_pandas()
+    print(results["tfidf"]["recall@10"])  # .936 [.903, .959]
+    print(results.to_arrow().num_rows)  # 560
     ```
 
     Args:
@@ -392,6 +397,13 @@ class Results(Sequence[Result]):
 def read_run(folder: str | Path) -> Result:
     """Return the result of a stored run, finished or not.
 
+    ```python
+    from target_bench import evaluate, read_run
+
+    folder = evaluate("bm25", "mini")["bm25"].folder
+    print(read_run(folder)["recall@10"])  # .982 [.961, .992]
+    ```
+
     Args:
         folder: the run folder.
 
@@ -407,7 +419,13 @@ def read_runs(root: str | Path = "runs") -> Results:
     """Return the finished runs of a folder, by task, corpus and name.
 
     ```python
-    read_runs("runs").to_pandas()
+    from target_bench import evaluate, read_runs
+
+    evaluate(["bm25", "tfidf"], "mini")
+    for result in read_runs("runs"):
+        print(result.command.label, result["recall@10"])
+    # bm25 .982 [.961, .992]
+    # tfidf .936 [.903, .959]
     ```
 
     Args:

@@ -64,8 +64,11 @@ class Run:
     """Read a run folder, or work in it.
 
     ```python
+    from target_bench import evaluate, list_runs
+
+    evaluate("bm25", "mini")
     for run in list_runs("runs"):
-        print(run.id, run.status, run.problem)
+        print(run.status, len(run.rankings))  # finished 280
     ```
 
     Each file is read when it is needed; what reads a file raises ``StoreError`` where that is
@@ -362,6 +365,13 @@ def find_folder(root: Path, identity: Mapping[str, Any]) -> Path | None:
 
 def list_runs(root: str | Path = "runs") -> list[Run]:
     """Return all runs of a folder by task, corpus and name, those with unreadable manifests first.
+
+    ```python
+    from target_bench import evaluate, list_runs
+
+    evaluate(["bm25", "tfidf"], "mini")
+    print([run.status for run in list_runs("runs")])  # ['finished', 'finished']
+    ```
 
     A run that cannot be read is listed too: its ``status`` is ``damaged``, and its ``problem`` says
     why.

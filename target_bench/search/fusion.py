@@ -26,6 +26,19 @@ Places = NDArray[np.int64]
 class Fusion:
     """Method of fusing rankings.
 
+    ```python
+    from target_bench import load
+    from target_bench.plugin_tools import Fusion, InnerRetriever
+
+    corpus, rankings = load("mini").corpus, []
+    for name in ("bm25", "tfidf"):
+        inner = InnerRetriever(name)
+        inner.embed_corpus(corpus)
+        rankings.append(inner.candidates(["Which moons has Uranus?"], k=10))
+    places, scores = Fusion("rrf").fuse(rankings, [1, 1], depth=10, n_tables=len(corpus), k=3)
+    print(places, scores.round(4))  # [[59 60 61]] [[0.0328 0.032  0.032 ]]
+    ```
+
     With ``weighted`` a table's score is the weighted sum of its scaled scores. What a ranking gives
     a table that is not in it depends on why:
 

@@ -19,7 +19,17 @@ from target_bench.core.schema import Corpus, Query, TableId
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Rankings of a batch."""
+    """Rankings of a batch.
+
+    ```python
+    import numpy as np
+
+    from target_bench.plugin_tools import Candidates
+
+    candidates = Candidates(np.array([[3, 0, -1]]), np.array([[0.9, 0.2, 0.0]]), "mine")
+    print((candidates.rows >= 0).sum())  # 2
+    ```
+    """
 
     rows: NDArray[np.int64]
     """(n, k) positions in the corpus, best first; -1 after the last table of a ranking."""
@@ -33,6 +43,16 @@ class Candidates:
 
 class InnerRetriever:
     """A retriever inside another one: any object with the two methods.
+
+    ```python
+    from target_bench import load
+    from target_bench.plugin_tools import InnerRetriever
+
+    inner = InnerRetriever("bm25:k1=0.9")
+    inner.embed_corpus(load("mini").corpus)
+    print(inner.label, inner.candidates(["Which moons has Uranus?"], k=3).rows)
+    # bm25:k1=0.9 [[59 61 60]]
+    ```
 
     Args:
         spec: the retriever, or how it is written on the command line.
@@ -130,7 +150,25 @@ class BatchRetriever(Retriever):
 
 
 class Wrapper(BatchRetriever):
-    """A retriever around another one, which has all methods that it does not define."""
+    """A retriever around another one, which has all methods that it does not define.
+
+    ```python
+    from target_bench import TableSearch
+    from target_bench.plugin_tools import InnerRetriever, Wrapper
+
+    class Lower(Wrapper):
+        def __init__(self, retriever="bm25"):
+            self.retriever = retriever
+            self._inner = InnerRetriever(retriever)
+
+        def retrieve_batch(self, queries, top_k):
+            asked = [query.lower() for query in queries]
+            return self._inner.retriever.retrieve_batch(asked, top_k)
+
+    print(TableSearch("mini", Lower()).search("MOONS OF URANUS", k=1)[0].table.id)
+    # 0/moons-of-uranus
+    ```
+    """
 
     _inner: InnerRetriever  # which a subclass sets
 

@@ -20,7 +20,28 @@ Plugin = Callable[..., Any] | str | Path
 
 
 class CheckError(errors.PluginError, AssertionError):
-    """A plug-in does not keep the contract; the message says how, a note how to fix it."""
+    """A plug-in does not keep the contract; the message says how, a note how to fix it.
+
+    ```python
+    from target_bench import Retriever
+    from target_bench.testing import CheckError, check_retriever
+
+    class Silent(Retriever):
+        def embed_corpus(self, corpus):
+            pass
+
+        def retrieve(self, query, top_k):
+            return None
+
+    try:
+        check_retriever(Silent)
+    except CheckError as error:
+        print(error)
+    # Silent: 0 checks passed, 1 failed, 7 skipped
+    # failed  basics
+    # retrieve('How high is Everest?', 10) on the ten ordinary tables returned None; ...
+    ```
+    """
 
 
 class Check(NamedTuple):
@@ -57,7 +78,20 @@ class Outcome(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What became of all checks of a plug-in, in their order; prints as a list, failures first."""
+    """What became of all checks of a plug-in, in their order; prints as a list, failures first.
+
+    ```python
+    from target_bench.testing import check_generator
+
+    report = check_generator("extractive")
+    print(report.failed)  # []
+    print(report)
+    # extractive: 2 checks passed, 0 failed, 1 skipped
+    #   skipped many
+    #     it has no generate_many of its own: it is asked one request at a time
+    #   passed  basics, inputs
+    ```
+    """
 
     plugin: str
     outcomes: list[Outcome]
@@ -114,6 +148,14 @@ def run(plugin: Any, checks: Iterable[Check], observer: Observer | None = None) 
 @dataclass(eq=False)
 class Contract:
     """The checks of one kind of plug-in: the public methods of a subclass, in order.
+
+    ```python
+    from target_bench.testing import retriever_checks
+
+    checks = retriever_checks("bm25")
+    print(checks[0].name, len(checks))  # basics 8
+    checks[0]()
+    ```
 
     A docstring is the promise and, after an empty line, how to keep it.
     """

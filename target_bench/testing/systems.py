@@ -25,6 +25,14 @@ from target_bench.testing.samples import QUERIES, TEXTS, Sample
 class RetrieverContract(Contract):
     """The checks of a retriever. Making one may load a model, so most of them share ``_first``.
 
+    ```python
+    from target_bench.testing import check_retriever
+
+    report = check_retriever("bm25")
+    print([outcome.check for outcome in report.outcomes])
+    # ['basics', 'top_k', 'determinism', 'batch', 'inputs', 'corpora', 'opaque_ids', 'save_load']
+    ```
+
     Attributes:
         tolerance: how far two scores of a query and a table may lie apart, relative where they are
             above 1. The default is for single precision.
@@ -198,7 +206,15 @@ def _overrides(retriever: Any, name: str) -> bool:
 
 
 class GeneratorContract(Contract):
-    """The checks of a generator. It is asked, so one that is paid for costs."""
+    """The checks of a generator. It is asked, so one that is paid for costs.
+
+    ```python
+    from target_bench.testing import check_generator
+
+    report = check_generator("extractive")
+    print([outcome.check for outcome in report.outcomes])  # ['basics', 'inputs', 'many']
+    ```
+    """
 
     kind = "generator"
     most_sent = 100

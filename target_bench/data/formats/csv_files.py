@@ -102,7 +102,18 @@ def read_csv(release: Release, path: Path, settings: FileSettings | None = None)
 
 
 def csv_grid(release: Release, place: str, text: str, **dialect: Any) -> Grid:
-    """Return header and rows of the text of a CSV file, all of one length.
+    r"""Return header and rows of the text of a CSV file, all of one length.
+
+    ```python
+    from pathlib import Path
+
+    from target_bench import Release
+    from target_bench.plugin_tools import csv_grid
+
+    release = Release(Path("."), source="https://example.org/moons")
+    print(csv_grid(release, "moons.csv", "planet;moons\nMars;2\n", delimiter=";"))
+    # (['planet', 'moons'], [['Mars', '2']])
+    ```
 
     Args:
         release: keeps the note of rows that were not as long as the header.

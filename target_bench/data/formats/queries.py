@@ -416,8 +416,14 @@ def _list_names(tree: Any) -> Iterator[str]:
 class TableNames:
     """The tables of a corpus by the names that SQL calls them.
 
-    >>> TableNames([TableId("0", "shop/Order Items")]).find("raw.shop.order_items")
-    [TableId(database_id='0', table_id='shop/Order Items')]
+    ```python
+    from target_bench import TableId
+    from target_bench.data.formats.queries import TableNames
+
+    names = TableNames([TableId("0", "shop/Order Items")])
+    print(names.find("raw.shop.order_items"))
+    # [TableId(database_id='0', table_id='shop/Order Items')]
+    ```
     """
 
     def __init__(self, ids: Iterable[TableId]) -> None:
@@ -483,7 +489,20 @@ def _resolve_gold(queries: Sequence[Query], tables: Corpus) -> tuple[Sequence[Qu
 def read_log(
     path: str | Path, corpus: Corpus, split: str | None = None, seed: int = 0
 ) -> tuple[list[Query], list[str]]:
-    """Return the questions of a log with their gold tables in a corpus, and notes on others.
+    r"""Return the questions of a log with their gold tables in a corpus, and notes on others.
+
+    ```python
+    from pathlib import Path
+
+    from target_bench import load
+    from target_bench.plugin_tools import read_log
+
+    corpus = load("mini").corpus
+    table_id = corpus.ids[0]
+    Path("log.csv").write_text(f"query,table_id\nWho won most?,{table_id.table_id}\n")
+    queries, notes = read_log("log.csv", corpus)
+    print(queries[0].text, queries[0].gold == (table_id,), notes)  # Who won most? True []
+    ```
 
     Args:
         path: a file of questions, CSV or JSON lines, with gold tables or with SQL. The text of a

@@ -15,8 +15,20 @@ _NAMES: dict[TextKind, str] = {"table": "table texts", "query": "queries"}
 class Encoding:
     """Turns the texts of a retriever into vectors.
 
-        encoding = Encoding("minilm")
-        encoding.tables(["a text", "another"])  # (2, 384) vectors of length 1
+    ```python
+    import numpy as np
+
+    from target_bench import Encoder
+    from target_bench.plugin_tools import Encoding
+
+    class Vowels(Encoder):
+        def encode(self, texts, kind):
+            return np.array([[text.count(x) for x in "aeiou"] for text in texts], np.float32)
+
+    print(Encoding(Vowels()).tables(["Mars", "Io"]))
+    # [[1. 0. 0. 0. 0.]
+    #  [0. 0. 0. 1. 0.]]
+    ```
 
     Args:
         encoder: as written on the command line, or an object.

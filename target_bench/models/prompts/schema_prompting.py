@@ -100,7 +100,19 @@ def _write_row(row: Sequence[Any]) -> str:
 
 
 def create_statement(table: Table) -> str:
-    """Return the CREATE TABLE statement, as the database has it or from header and keys."""
+    """Return the CREATE TABLE statement, as the database has it or from header and keys.
+
+    ```python
+    from target_bench import Table, TableId
+    from target_bench.plugin_tools import create_statement
+
+    print(create_statement(Table(TableId("sky", "moons"), ["planet", "moons"], [])))
+    # CREATE TABLE "moons" (
+    #   "planet",
+    #   "moons"
+    # )
+    ```
+    """
     own = table.context.get("schema")
     if own:
         return str(own)

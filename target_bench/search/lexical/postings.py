@@ -35,7 +35,14 @@ _CANCELLED = 1e-12  # share of a weight that remains when all but its last bits 
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """A BM25 variant with its parameters, and the weight of each field."""
+    """A BM25 variant with its parameters, and the weight of each field.
+
+    ```python
+    from target_bench.plugin_tools import Formula
+
+    print(Formula("lucene", k1=1.5, b=0.75, delta=0.5, field_weights=[2, 1]).n_fields)  # 2
+    ```
+    """
 
     method: str
     k1: float
@@ -104,6 +111,14 @@ class Formula:
 
 class Postings:
     """(terms, tables) weights, summed over the fields, in shards of consecutive tables.
+
+    ```python
+    from target_bench.plugin_tools import Formula, Postings
+
+    formula = Formula("lucene", k1=1.5, b=0.75, delta=0.5, field_weights=[1])
+    postings = Postings.build([[["mars", "moons"]], [["paris"]]], formula)
+    print(postings.vocabulary)  # {'mars': 0, 'moons': 1, 'paris': 2}
+    ```
 
     Attributes:
         vocabulary: the row of each term.
