@@ -8,7 +8,6 @@ import contextlib
 import os
 import pkgutil
 import re
-import runpy
 import shlex
 import shutil
 import subprocess
@@ -23,6 +22,7 @@ import target_bench
 from target_bench import plugin_tools
 from target_bench.cli.main import app
 from tests.runs.forked import client
+from tests.snippets import run_python
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -72,8 +72,7 @@ def _run(language: str, source: str, path: Path) -> None:
     if file:
         (path.parent / file).write_text(source, encoding="utf-8")
     elif language == "python":
-        path.write_text(source, encoding="utf-8")
-        runpy.run_path(str(path), run_name="__main__")
+        run_python(source, path)
     else:
         folders = [client().parent, Path(sys.executable).parent, os.environ["PATH"]]
         environment = os.environ | {"PATH": os.pathsep.join(map(str, folders))}
