@@ -144,9 +144,9 @@ class StoreError(TargetBenchError):
     from target_bench import StoreError, read_run
 
     try:
-        read_run("runs/none")
+        read_run("nowhere")
     except StoreError as error:
-        print(error)  # runs/none: there is no such run folder
+        print(error)  # nowhere: there is no such run folder
     ```
     """
 

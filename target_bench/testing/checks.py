@@ -23,10 +23,9 @@ class CheckError(errors.PluginError, AssertionError):
     """A plug-in does not keep the contract; the message says how, a note how to fix it.
 
     ```python
-    from target_bench import Retriever
     from target_bench.testing import CheckError, check_retriever
 
-    class Silent(Retriever):
+    class Lazy:
         def embed_corpus(self, corpus):
             pass
 
@@ -34,10 +33,10 @@ class CheckError(errors.PluginError, AssertionError):
             return None
 
     try:
-        check_retriever(Silent)
+        check_retriever(Lazy)
     except CheckError as error:
         print(error)
-    # Silent: 0 checks passed, 1 failed, 7 skipped
+    # Lazy: 0 checks passed, 1 failed, 7 skipped
     # failed  basics
     # retrieve('How high is Everest?', 10) on the ten ordinary tables returned None; ...
     ```
