@@ -17,13 +17,15 @@ from target_bench import MissingExtraError
 from tests.builders import ROOT
 from tests.snippets import run_python
 
+FOLDERS = ("target_bench", "retrievers", "generators", "corpora")
 FENCED = re.compile(r"^```python\n(.*?)^```$", re.M | re.S)
 SAME = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
 def _find_examples() -> Iterator[tuple[str, str]]:
     """Yield each example, after what it is in: read from the files, as some need extras."""
-    for file in sorted((ROOT / "target_bench").rglob("*.py")):
+    files = [file for folder in FOLDERS for file in (ROOT / folder).rglob("*.py")]
+    for file in sorted(files):
         text = file.read_text(encoding="utf-8")
         if "```python" not in text:
             continue
