@@ -156,7 +156,9 @@ def evaluate_pairs(
             retriever_or_none = system if task.source == "retrieved" else None
             answering = None
             if task.answer != "ranking":
-                answering = make_generator(generator or "empty", task, config, observer)
+                answering = make_generator(
+                    "empty" if generator is None else generator, task, config, observer
+                )
             results.append(
                 run_system(
                     config,

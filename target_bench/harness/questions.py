@@ -96,6 +96,7 @@ class Proposal:
 
 AMBIGUOUS = "questions to which another table gives another answer"
 SEVERAL_DATABASES = "questions that tables of several databases answer"
+BLANK = "questions whose answer is a cell that stands for nothing, such as unknown"
 REPEATED = "questions that were written twice"
 NO_QUESTION = "tables without a column of unique names to ask about; a model (--generator) may"
 TOO_LONG = "tables with more than 50,000 rows"
@@ -595,6 +596,8 @@ def _unambiguous(
             dropped[AMBIGUOUS] += 1
         elif len({table.database_id for table in values_by_table}) > 1:
             dropped[SEVERAL_DATABASES] += 1
+        elif proposal.table not in values_by_table:
+            dropped[BLANK] += 1
         else:
             yield _query(proposal, tuple(values_by_table), corpus[proposal.table], writer)
 

@@ -87,7 +87,8 @@ def rank(
         if is_reused:
             prepare(len(dataset.corpus))
             _embed(retriever, dataset, observer)
-        _time_single_queries(run, retriever, dataset, config, observer)
+        answered = [query for query in dataset.queries if rankings[query.id].error is None]
+        _time_single_queries(run, retriever, answered, config, observer)
     if n_kept:
         warn_of_reuse(run, retriever, observer)
     return rankings, is_reused
@@ -261,18 +262,24 @@ def _record_times(
 
 
 def _time_single_queries(
-    run: Run, retriever: System, dataset: Dataset, config: RunConfig, observer: Observer
+    run: Run,
+    retriever: System,
+    queries: Sequence[Query],
+    config: RunConfig,
+    observer: Observer,
 ) -> None:
-    """Record the latency of single queries, spread evenly over all, apart from throughput.
+    """Record the latency of single queries, spread evenly over these, apart from throughput.
 
     Recorded embeddings are not read; caches that are, such as answers of a model, which are not
     paid for twice, are named.
     """
     from threadpoolctl import threadpool_info
 
+    if not queries:
+        return
     observer.stage(f"{retriever.label}: latency")
     plugin, depth = retriever.plugin, config.top_k[-1]
-    inputs: list[Any] = [q if retriever.reads_gold else q.text for q in dataset.queries]
+    inputs: list[Any] = [q if retriever.reads_gold else q.text for q in queries]
     n = min(config.latency, MOST_TIMED, len(inputs))
     sample = [inputs[i * len(inputs) // n] for i in range(n)]
 

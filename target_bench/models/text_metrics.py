@@ -138,6 +138,8 @@ class _Bart(LocalModel):
         """Read tokenizer and model."""
         from transformers import AutoTokenizer, BartForConditionalGeneration
 
+        if "cache_folder" in settings:  # as sentence-transformers calls it
+            settings["cache_dir"] = settings.pop("cache_folder")
         with silence_libraries():
             model = BartForConditionalGeneration.from_pretrained(source, **settings)
             tokenizer = AutoTokenizer.from_pretrained(source, **settings)

@@ -333,8 +333,9 @@ def _add_names_and_metrics(first: Command, command: Command) -> Command:
     if options is not None:
         options = options | {n: v for n, v in (command.options or {}).items() if n in _SCORED_BY}
     names = {
-        "retriever_name": command.retriever_name or first.retriever_name,
-        "generator_name": command.generator_name or first.generator_name,
+        # Equal rankings may lie in a folder of another name than before.
+        name: getattr(command, name) or getattr(first, name)
+        for name in ("retriever_name", "generator_name", "retrieval_run")
     }
     return first.model_copy(update={"options": options, **names})
 

@@ -189,7 +189,10 @@ def _to_array(values: Any) -> Any:
         filled = np.array([kind() if value is None else value for value in plain])
         if filled.dtype in (np.int64, np.float64, np.bool_):
             return _from_buffers(filled, missing | (filled != filled))
-    return pyarrow.array(plain, from_pandas=True)
+    try:
+        return pyarrow.array(plain, from_pandas=True)
+    except OverflowError:  # numbers beyond 64 bits are kept as text
+        return pyarrow.array([None if value is None else str(value) for value in plain])
 
 
 def _escape_surrogates(value: Any) -> Any:

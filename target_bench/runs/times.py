@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from threading import get_ident
+from threading import Lock, local
 from typing import Any, Literal, NamedTuple
 
 from target_bench.core.registry import installed_version
@@ -156,31 +156,57 @@ def add_times(
     return {"seconds": seconds, counter: n, "from_caches": from_caches}
 
 
+class _ImportTimer:
+    """Counts the seconds of imports in the threads whose work is timed.
+
+    One for all threads: two that replaced ``__import__`` each would put back what the other set.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._n_works = Lock(), 0
+        self._local = local()  # in each thread: the seconds of its works, the innermost last
+        self._import: Any = None
+
+    def begin(self, seconds: list[float]) -> None:
+        with self._lock:
+            if not self._n_works:
+                self._import, builtins.__import__ = builtins.__import__, self._import_untimed
+            self._n_works += 1
+        self._local.works = [*getattr(self._local, "works", ()), seconds]
+
+    def end(self) -> None:
+        self._local.works.pop()
+        with self._lock:
+            self._n_works -= 1
+            if not self._n_works:
+                builtins.__import__ = self._import
+
+    def _import_untimed(self, *args: Any, **more: Any) -> Any:
+        works = getattr(self._local, "works", ())
+        self._local.works, start = [], time.perf_counter()  # inner imports are part of this one
+        try:
+            return self._import(*args, **more)
+        finally:
+            self._local.works = works
+            for seconds in works:
+                seconds[0] -= time.perf_counter() - start
+
+
+_imports = _ImportTimer()
+
+
 @contextmanager
 def time_work() -> Iterator[list[float]]:
     """Give a list that holds the seconds of the work, without imports of modules in this thread.
 
     Libraries are imported when they are first needed, which can take longer than an index.
     """
-    hooks, original, seconds = vars(builtins), builtins.__import__, [-time.perf_counter()]
-    thread = get_ident()
-
-    def timed_import(*args: Any, **more: Any) -> Any:
-        if get_ident() != thread:
-            return original(*args, **more)
-        start = time.perf_counter()
-        hooks["__import__"] = original  # inner imports are part of this one
-        try:
-            return original(*args, **more)
-        finally:
-            seconds[0] -= time.perf_counter() - start
-            hooks["__import__"] = timed_import
-
+    seconds = [-time.perf_counter()]
+    _imports.begin(seconds)
     try:
-        hooks["__import__"] = timed_import
         yield seconds
     finally:
-        hooks["__import__"] = original
+        _imports.end()
         seconds[0] = max(0.0, seconds[0] + time.perf_counter())
 
 

@@ -50,13 +50,13 @@ def read_sources(files: Sequence[Path]) -> dict[str, bytes]:
     A name is the path below the folder of the first file; elsewhere it is as much of the end of
     the path as no other file has.
     """
-    sources: dict[str, bytes] = {}
+    folder = files[0].parent if files else Path()
+    below = [file for file in files if file.is_relative_to(folder)]
+    sources = {file.relative_to(folder).as_posix(): file.read_bytes() for file in below}
     for file in files:
-        names = ["/".join(file.parts[-n:]) for n in range(1, len(file.parts))]
-        if file.is_relative_to(files[0].parent):
-            names = [file.relative_to(files[0].parent).as_posix()]
-        name = next((name for name in names if name not in sources), names[-1])
-        sources[name] = file.read_bytes()
+        if file not in below:
+            names = ["/".join(file.parts[-n:]) for n in range(1, len(file.parts))]
+            sources[next(name for name in names if name not in sources)] = file.read_bytes()
     return sources
 
 

@@ -35,7 +35,7 @@ from target_bench.harness.sweeps.cell import SweepCell, keep_split
 from target_bench.harness.systems import System, make_generator, make_retriever
 from target_bench.harness.yaml_file import YamlFile
 from target_bench.runs.manifest import run_key
-from target_bench.runs.record_log import ANSWERS, JUDGEMENTS, RANKINGS
+from target_bench.runs.record_log import ANSWERS, JUDGEMENTS, RANKINGS, LogFile
 from target_bench.runs.result import read_run
 from target_bench.runs.run import find_folder
 
@@ -136,10 +136,10 @@ def _plan_cell(parts: _Parts, counted: set[str]) -> PlannedCell:
         task = parts.task if parts.generator is None else make_task(RANKING_TASK)
         task = choose_ranking_task(task, retriever)
         identity = identify_rankings(cell.config, task, dataset, retriever)
-        ranked = _look_up(cell, identity, dataset, "retrieval.jsonl")
+        ranked = _look_up(cell, identity, dataset, RANKINGS)
         if ranked.state != "done" and ranked.key not in counted:
             counted.add(ranked.key)
-            estimates.append(_estimate_retriever(parts, ranked.recorded))
+            estimates.append(_estimate_retriever(parts, ranked.folder))
     if parts.generator is None:
         assert ranked is not None
         return replace(ranked, estimates=tuple(filter(None, estimates)))
@@ -147,7 +147,9 @@ def _plan_cell(parts: _Parts, counted: set[str]) -> PlannedCell:
     identity = identify_answers(
         cell.config, parts.task, dataset, retriever, parts.generator, parts.prompter
     )
-    answered = _look_up(cell, identity, dataset, "generations.jsonl")
+    answered = _look_up(cell, identity, dataset, ANSWERS)
+    if ranked is not None and ranked.state != "done" and answered.state == "done":
+        answered = replace(answered, state="begun")  # rankings are asked or timed again
     if answered.state != "done":
         with suppress(StoreError):  # the cell fails before it asks, and says why
             folder = ranked.folder if ranked else None
@@ -156,20 +158,22 @@ def _plan_cell(parts: _Parts, counted: set[str]) -> PlannedCell:
     return replace(answered, estimates=tuple(filter(None, estimates)))
 
 
-def _look_up(cell: SweepCell, identity: dict[str, Any], dataset: Dataset, log: str) -> PlannedCell:
+def _look_up(
+    cell: SweepCell, identity: dict[str, Any], dataset: Dataset, log: LogFile[Any]
+) -> PlannedCell:
     """Return what is there of a run, whose queries are lines of a log."""
     n_queries = len(dataset.queries)
     key = run_key(json.loads(json.dumps(identity)))
     folder = find_folder(cell.config.out, identity)
     if folder is None:
         return PlannedCell(cell, key, None, "new", 0, n_queries)
-    path = folder / log
+    path = folder / log.file
     n_lines = path.read_bytes().count(b"\n") if path.exists() else 0
-    state = _find_state(cell, folder)
+    state = _find_state(folder, must_be_timed=bool(cell.config.latency) and log is RANKINGS)
     return PlannedCell(cell, key, folder, state, min(n_lines, n_queries), n_queries)
 
 
-def _find_state(cell: SweepCell, folder: Path) -> State:
+def _find_state(folder: Path, must_be_timed: bool) -> State:
     """``done`` if running the cell would ask nothing."""
     if not (folder / "manifest.json").exists():
         return "begun"
@@ -181,16 +185,18 @@ def _find_state(cell: SweepCell, folder: Path) -> State:
         failed = run.stored.counts.failed + (run.stored.answers.failed if run.stored.answers else 0)
     except StoreError:
         return "begun"  # scores are computed again
-    to_time = cell.config.latency and cell.generator is None and run.run.manifest.latency_ms is None
-    return "begun" if to_time or failed else "done"
+    is_untimed = must_be_timed and run.run.manifest.latency_ms is None
+    return "begun" if is_untimed or failed else "done"
 
 
-def _estimate_retriever(parts: _Parts, n_recorded: int) -> Estimate | None:
+def _estimate_retriever(parts: _Parts, ranked: Path | None) -> Estimate | None:
     """Return the texts that a retriever would send at most; None for one that costs nothing."""
     retriever, dataset = parts.retriever, parts.dataset
     if retriever is None or retriever.plugin is None or not is_paid(retriever.plugin):
         return None
-    n_queries = len(dataset.queries) - n_recorded
+    rankings = RANKINGS.read(ranked) if ranked else {}
+    done = {query_id for query_id, ranking in rankings.items() if ranking.error is None}
+    n_queries = sum(query.id not in done for query in dataset.queries)
     return Estimate(retriever.label, len(dataset.corpus) + n_queries, None, None)
 
 
@@ -217,7 +223,8 @@ def _estimate_generator(
     assert prompter is not None
     if not getattr(generator.plugin, "paid", False):
         return None
-    done = ANSWERS.read(answered) if answered else {}
+    answers = ANSWERS.read(answered) if answered else {}
+    done = {query_id for query_id, each in answers.items() if each.generation.error is None}
     queries: Sequence[Query] = [q for q in parts.dataset.queries if q.id not in done]
     if not queries:
         return None

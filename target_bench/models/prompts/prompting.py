@@ -46,7 +46,7 @@ class Prompt:
     """The templates of one task, in Jinja's language; those of no context hold no table.
 
     Attributes:
-        name: what it is called in the manifest: the task, or the file it came from.
+        name: what errors call it: the task, or the file it came from.
         tokens: about how many tokens the tables of a prompt may take.
     """
 
@@ -58,11 +58,12 @@ class Prompt:
     tokens: int = TOKENS
 
     @classmethod
-    def load(cls, task: str, file: Path | None = None) -> "Prompt":
+    def load(cls, task: str, file: Path | None = None, own: Path | None = None) -> "Prompt":
         """Read the prompt of a task of this package, or a YAML file with the same four entries.
 
-        A file may also have the entry ``tokens``; with that alone, the texts are those of the task.
-        Of a folder the file is read that is named after the task.
+        A file may also have the entry ``tokens``; with that alone, the texts are those of the task,
+        which ``own`` names if it is none of this package. Of a folder the file is read that is
+        named after the task.
         """
         path = file or _OWN_PROMPTS
         if path.is_dir():
@@ -75,7 +76,7 @@ class Prompt:
         if type(tokens) is not int or tokens < 1:
             raise ConfigError(f"prompt {path}: tokens={tokens!r}: expected a whole number from 1")
         if not entries and file is not None:
-            default = cls.load(task)
+            default = cls.load(task, own)
             entries = {name: getattr(default, name) for name in _PARTS}
         for name in (*_PARTS, *entries):
             if name not in _PARTS or not isinstance(entries.get(name), str):
@@ -288,7 +289,7 @@ INSTRUCTIONS = {
 class TablePrompter(Prompter):
     """Writes the instruction of a query, or of the format, after the text of the query.
 
-    A query with an empty instruction is one itself.
+    A query with an empty instruction is an instruction itself.
 
     Attributes:
         default_format: the format of a query that names none.
@@ -336,7 +337,7 @@ def make_prompt_writer(
 def load_prompt(task: Task[Any], options: RunConfig) -> Prompt:
     """Read the templates of a task, or those that the user chose in their place."""
     if options.prompt is not None:
-        return Prompt.load(task.name, options.prompt)
+        return Prompt.load(task.name, options.prompt, _find_prompt(task))
     return replace(Prompt.load(task.name, _find_prompt(task)), name=task.name)
 
 
