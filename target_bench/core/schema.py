@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -191,6 +191,16 @@ class Retrieval:
     cut: bool | None = None
     traceback: str | None = None
     at: Mapping[int, tuple[TableId, ...]] = field(default_factory=dict)
+
+    def take_first(self, k: int) -> "Retrieval":
+        """Return the ranking at a cutoff: that which was returned at it, else the first tables."""
+        if k in self.at:
+            smaller = {cutoff: tables for cutoff, tables in self.at.items() if cutoff < k}
+            return replace(self, tables=self.at[k], scores=(), cut=None, at=smaller)
+        if len(self.tables) <= k:
+            return self
+        cut = self.scores[k - 1] == self.scores[k] if self.scores else self.cut
+        return replace(self, tables=self.tables[:k], scores=self.scores[:k], cut=cut)
 
 
 MARKS = ("resorted", "tied")

@@ -81,6 +81,7 @@ class Proposal:
         answer: its answer.
         cells: the cells that the answer comes from: (row, column), from 0.
         columns: names of the columns that hold the evidence.
+        values: their cells, as cells are compared.
         keys: cells of a row that the question names.
         topic: words of title or section that the question names.
     """
@@ -90,13 +91,14 @@ class Proposal:
     answer: tuple[str, ...]
     cells: tuple[tuple[int, int], ...]
     columns: tuple[str, ...]
+    values: frozenset[str]
     keys: frozenset[str]
     topic: frozenset[str]
 
 
 AMBIGUOUS = "questions to which another table gives another answer"
 SEVERAL_DATABASES = "questions that tables of several databases answer"
-BLANK = "questions whose answer is a cell that stands for nothing, such as unknown"
+ELSEWHERE = "questions whose answer is not in the row that they name, or is blank"
 REPEATED = "questions that were written twice"
 NO_QUESTION = "tables without a column of unique names to ask about; a model (--generator) may"
 TOO_LONG = "tables with more than 50,000 rows"
@@ -291,6 +293,7 @@ class _TemplateWriter:
             (view.rows[row][column],),
             ((row, column),),
             (name,),
+            frozenset({_plain(view.rows[row][column])}),
             frozenset({_plain(view.rows[row][key])}),
             frozenset(_words(topic)),
         )
@@ -549,7 +552,10 @@ def _check_question(view: "_TableView", record: Any) -> Proposal | str:
     given = set(map(_plain, answer))
     of_answer = [place for place, cell in cells.items() if _plain(cell) in given] or list(cells)
     evidence = tuple(dict.fromkeys(view.names[column] for _, column in of_answer))
-    return Proposal(view.table.id, text, answer, tuple(cells), evidence, frozenset(keys), topic)
+    values = frozenset(_plain(cells[place]) for place in of_answer)
+    return Proposal(
+        view.table.id, text, answer, tuple(cells), evidence, values, frozenset(keys), topic
+    )
 
 
 def _follows(answer: Sequence[str], cells: Sequence[str]) -> bool:
@@ -579,7 +585,7 @@ def _unambiguous(
     proposals: Sequence[Proposal], corpus: Corpus, writer: str, dropped: Counter[str]
 ) -> Iterator[Query]:
     """Yield the questions that their gold tables alone answer, in one pass over the corpus."""
-    by_key: dict[str, list[int]] = defaultdict(list)  # the rarest thing to look for comes first
+    by_key: dict[str, list[int]] = defaultdict(list)  # one of the things that it names
     for i, proposal in enumerate(proposals):
         by_key[min(proposal.keys, default="")].append(i)
     asked_columns = {_plain(name) for proposal in proposals for name in proposal.columns}
@@ -596,8 +602,8 @@ def _unambiguous(
             dropped[AMBIGUOUS] += 1
         elif len({table.database_id for table in values_by_table}) > 1:
             dropped[SEVERAL_DATABASES] += 1
-        elif proposal.table not in values_by_table:
-            dropped[BLANK] += 1
+        elif not proposal.values <= values_by_table.get(proposal.table, frozenset()):
+            dropped[ELSEWHERE] += 1
         else:
             yield _query(proposal, tuple(values_by_table), corpus[proposal.table], writer)
 

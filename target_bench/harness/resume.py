@@ -84,7 +84,8 @@ class ResumedRun:
         config, dataset, retriever = self._setting(made, metrics)
         if made.answer == "ranking":
             assert retriever is not None
-            made.asked_as = self._run.command.task
+            if task is None:
+                made.asked_as = self._run.command.task
             ranked, _ = rank_queries(config, made, dataset, retriever, self._observer)
             return Results([ranked])
         stored, identity = self._run.run.answers, self._run.identity

@@ -144,7 +144,7 @@ def score_rankings(
         list_metrics(task, scored.queries, ks, metrics), examples, ids, outputs
     )
     for k in ks[:-1] if any(retrieval.at for retrieval in retrievals) else ():
-        at_k = {r.query_id: replace(r, tables=r.at.get(k, r.tables[:k])) for r in retrievals}
+        at_k = {r.query_id: r.take_first(k) for r in retrievals}
         outputs = Outputs(scored, Predictions(at_k, depth=k))
         of_k = list_metrics(task, scored.queries, [k], metrics)
         of_k = [each for each in of_k if split(each.name)[1] == k]
@@ -303,7 +303,7 @@ def _retrieval(
         contract.read_ranking(
             query_id, ranking.tables, depth, dataset.corpus
         )  # raises what is wrong
-    return ranking
+    return ranking.take_first(depth)
 
 
 def check_known(what: str, given: Mapping[str, object], dataset: Dataset) -> None:

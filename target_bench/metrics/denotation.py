@@ -8,6 +8,7 @@ of the release's ``evaluator.py``, version 1.0.2).
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from math import isfinite
 from typing import Literal
@@ -61,7 +62,8 @@ class Value:
             return True
         mine, theirs = self.meaning, other.meaning
         if isinstance(mine, int | float) and isinstance(theirs, int | float):
-            return abs(mine - theirs) < _CLOSE
+            with suppress(OverflowError):  # a whole number too large for a float is far from any
+                return abs(mine - theirs) < _CLOSE
         return mine is not None and mine == theirs
 
 

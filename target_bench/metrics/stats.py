@@ -90,6 +90,8 @@ def estimate(metric: Metric[Any], statistics: Floats) -> ScoreEstimate:
             return ScoreEstimate(value, lowest, highest, influence, scale, np.nan)
         influence[counted] = moved - moved.mean()
     span, effective = highest - lowest, float(weights.sum() ** 2 / (weights**2).sum())
+    if span == 0:  # no value is possible but this one
+        return ScoreEstimate(value, value, value, influence, scale, effective)
     share = (value - lowest) / span
     variance = float((influence[counted] ** 2).mean()) / span**2
     if variance <= _CONSTANT or not 0 < share < 1:
@@ -429,6 +431,8 @@ def power(n: int, effect: float, share: float) -> float:
     from scipy.special import bdtr
 
     share = max(share, effect)
+    if share == 0:  # the systems never differ
+        return 0.0
     spread = _REACH * (sqrt(n * share * (1 - share)) + 1)
     first, last = max(FEWEST, floor(n * share - spread)), min(n, floor(n * share + spread))
     if first > last:

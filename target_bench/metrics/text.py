@@ -263,9 +263,10 @@ def _normalise_number(sign: str, digits: str, exponent: str) -> str:
     if _GROUPED.fullmatch(digits):
         digits = digits.replace(",", "")
     first, *others = digits.split(",")  # 1.50,2 are two numbers
-    if exponent and not others and first.count(".") < 2:
-        first = format(Decimal(first + exponent), "f")
-    numbers = [_strip_zeros(number) for number in (first, *others)]
+    numbers = [first, *others]
+    if exponent and numbers[-1].count(".") < 2:
+        numbers[-1] = format(Decimal(numbers[-1] + exponent), "f")
+    numbers = [_strip_zeros(number) for number in numbers]
     return "-" * (bool(sign) and numbers[0] != "0") + " ".join(numbers)
 
 

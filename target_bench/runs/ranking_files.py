@@ -47,10 +47,8 @@ class RunFile(NamedTuple):
         ranking = self.retrievals.get(query.id)
         if ranking is None:
             return Retrieval(query.id, (), error=self.missing)
-        scores = ranking.scores
         # A file of k tables may have been cut there: whether the next one ties is unknown.
-        cut = scores[k - 1] == scores[k] if len(scores) > k else None
-        return replace(ranking, tables=ranking.tables[:k], scores=scores[:k], cut=cut)
+        return replace(ranking, cut=None).take_first(k)
 
     def notes(self, queries: Sequence[Query]) -> list[str]:
         """Return the notes for a user who scores these queries."""

@@ -389,10 +389,11 @@ def describe_failures(result: "Result") -> Iterator[str]:
         )
     shown = [record for record in find_failures(result) if record.query_id not in not_judged]
     if shown:
-        kind, name = "generator", result.command.generator
+        kind, name, n_failed = "generator", result.command.generator, result.stored.n_failed
         if isinstance(shown[0], Retrieval):  # answers without tables failed with their rankings
             kind, name = "retriever", result.command.retriever
-        n_failed, n_queries = result.stored.n_failed, result.stored.n_queries
+            n_failed = result.stored.counts.failed
+        n_queries = result.stored.n_queries
         yield (
             f"{kind} {name} failed on {n_failed} of {n_queries} queries of "
             f"{result.identity.corpus} (scored 0); the first is {shown[0].query_id!r}: "

@@ -87,7 +87,8 @@ class Partition:
             for i, value in enumerate(self.values)
         }
         if none and (self.codes < 0).any():
-            masks["(none)"] = self.codes < 0
+            name = "(none)" if "(none)" not in masks else "(no value)"
+            masks[name] = self.codes < 0
         return masks
 
     def largest(self, most: int) -> list[int]:

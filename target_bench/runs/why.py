@@ -96,7 +96,11 @@ def find_changes(
     paths = [path for path in {**old, **new} if old.get(path) != new.get(path)]
     changes = [*_code_changes(before.code, after.code, old_sources, new_sources)]
     if not changes:
-        changes += [_untold_code(path, new) for path in paths if path.endswith(".code")]
+        changes += [
+            _untold_code(path, new)
+            for path in paths
+            if path.endswith(".code") and ".config." not in path
+        ]
     changes += _data_changes(before, after)
     replaced = [path.removesuffix("class") for path in paths if path.endswith(".class")]
     for path in paths:
@@ -214,6 +218,8 @@ def _entry_change(path: str, old: Any, new: Any) -> list[Change]:
     """Return the change of one entry of the identity; nothing for what is told elsewhere."""
     plugin, name = _name_plugin(path), path.rpartition(".")[2]
     detail = f"{_value_text(old)} → {_value_text(new)}"
+    if ".config." in path:  # first: a setting may have the name of an entry
+        return [Change(f"{path.partition('.config.')[2]} of {plugin} changed", detail)]
     if name == "code":
         return []
     if name == "unique":
@@ -224,8 +230,6 @@ def _entry_change(path: str, old: Any, new: Any) -> list[Change]:
         return [Change(f"the file that {path.partition('.files.')[2]} of {plugin} names changed")]
     if path.endswith("prompt.prompt"):
         return [Change("the prompt changed")]
-    if ".config." in path:
-        return [Change(f"{path.partition('.config.')[2]} of {plugin} changed", detail)]
     if name == "class":
         return [Change(f"{plugin} changed", detail)]
     if path.startswith("prompt."):

@@ -10,6 +10,7 @@ import pytest
 
 from target_bench import load
 from target_bench.retrievers.bm25 import BM25
+from target_bench.runs.why import read_sources
 from tests.builders import json_lines
 from tests.cli.inside import Inside
 from tests.cli.test_runs import CARD
@@ -136,6 +137,16 @@ def _files(inside: Inside) -> None:
         connection.executescript("CREATE TABLE t (a, b); INSERT INTO t VALUES (1, 'one')")
     connection.close()
     Path("base/queries.csv").write_text("query,table_id\nWhich one?,t\n", encoding="utf-8")
+
+
+def test_files_of_one_name_each_have_a_copy(tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in ("p/a.py", "o/b.py", "p/b.py")]
+    for path in paths:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(path.as_posix(), encoding="utf-8")
+    sources = read_sources(paths)
+    assert sources.keys() == {"a.py", "b.py", "o/b.py"}
+    assert sources["o/b.py"] == paths[1].read_bytes()
 
 
 def _runs() -> set[Path]:

@@ -15,6 +15,7 @@ from target_bench.generators.openai import OpenAI
 from target_bench.harness.consent import Estimate
 from target_bench.harness.questions import (
     AMBIGUOUS,
+    ELSEWHERE,
     INCOMPLETE,
     NAMELESS,
     NO_JSON,
@@ -230,8 +231,10 @@ def test_questions_of_a_model_are_kept_where_their_answer_follows_from_cells() -
         ({"answer": ["Al Pacino"]}, UNSUPPORTED),
         ({"answer": ["7"]}, UNSUPPORTED),
         ({"question": "Who made it?"}, NAMELESS),
+        ({"cells": [HEAT, {"row": 1, "column": "Year", "value": "2004"}], "answer": ["2004"]},
+         ELSEWHERE),
     ],
-)
+)  # fmt: skip
 def test_other_questions_of_a_model_are_dropped_with_the_reason(
     change: dict[str, Any], reason: str
 ) -> None:

@@ -63,6 +63,25 @@ def test_scored_tables_are_put_in_order_and_cut() -> None:
     assert behind.scores["mrr"].value == 0, "the rest of a longer ranking is left out"
 
 
+def test_a_ranking_at_a_cutoff_is_the_one_that_was_returned_at_it() -> None:
+    """Of a retriever whose ranking depends on k; also where a larger cutoff is on disk."""
+    query, ids = MINI.queries[0], MINI.corpus.ids
+    gold = query.gold[0]
+    others = tuple(table for table in ids if table != gold)[:20]
+    at = {5: others[:5], 10: (gold, *others[:9])}
+    ranking = Retrieval(query.id, others, at=at)
+    dataset = replace(MINI, queries=(query,))
+    values = {
+        ks: score_rankings(dataset, {query.id: ranking}, list(ks)).scores
+        for ks in ((5, 10, 20), (5, 10), (5,))
+    }
+    for ks, scores in values.items():
+        found = {k: scores[f"recall@{k}"].value for k in ks}
+        assert found == {k: float(k == 10) for k in ks}
+    deep = {query.id: Retrieval(query.id, (*others[:10], gold))}
+    assert score_rankings(dataset, deep, 10).scores["mrr"].value == 0, "cut as a list is"
+
+
 def test_a_missing_ranking_counts_as_wrong() -> None:
     gold = {query.id: query.gold for query in MINI.queries}
     missing = gold.pop(MINI.queries[3].id)

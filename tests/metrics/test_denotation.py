@@ -111,6 +111,7 @@ def test_what_a_text_means(text: str, meaning: object) -> None:
         ("2004", [("2004", ""), ("2005", "")], False),
         ("2004 | 2005 | 2006", [("2004", ""), ("2005", "")], False),
         ("xx-01-12", [("12 January", "1990-01-12")], False),
+        ("9" * 400, [("half", "0.5")], False),  # too large for a float
         ("", [("Italy", "")], False),
     ],
 )

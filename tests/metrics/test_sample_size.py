@@ -46,6 +46,10 @@ def test_difference_is_found_in_80_of_100_samples(n: int, share: float, size: fl
     assert (p_values < 0.05).mean() == pytest.approx(0.8, abs=0.02)
 
 
+def test_systems_that_never_differ_show_nothing() -> None:
+    assert power(100, 0, 0) == 0
+
+
 def test_few_queries_show_nothing() -> None:
     """Five that all differ in one direction have p = 0.0625, and a sixth makes it 0.031."""
     assert detectable_difference(FEWEST - 1, 1) is None

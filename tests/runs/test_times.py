@@ -1,7 +1,9 @@
 """Which times of a manifest may be shown, and what is recorded beside them."""
 
+import builtins
 import os
 import subprocess
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +12,17 @@ import pytest
 from target_bench.core.registry import installed_version
 from target_bench.runs import times as times_module
 from target_bench.runs.manifest import Identity, Manifest
-from target_bench.runs.times import Took, add_times, cold, environment, left_out_note
+from target_bench.runs.times import (
+    Took,
+    add_times,
+    cold,
+    environment,
+    left_out_note,
+    time_work,
+)
 from tests.builders import ASKED, run_identity
 
+PATIENCE = 60
 BM25 = {"class": "BM25"}
 DENSE = {"class": "Dense", "parts": {"encoder": {"class": "MiniLM"}, "index": {"class": "Exact"}}}
 SECONDS = {"load": 0.1, "embed_corpus": 2.0, "retrieve": 1.0, "score": 0.2}
@@ -116,3 +126,25 @@ def test_commit_of_the_working_folder(tmp_path: Path, monkeypatch: pytest.Monkey
     assert environment({})["git"] == {"commit": commit, "dirty": True}
     monkeypatch.setenv("PATH", str(tmp_path))  # without git
     assert environment({})["git"] is None
+
+
+def test_works_of_two_threads_may_overlap() -> None:
+    """The hook that leaves imports out goes with the last of them."""
+    before = builtins.__import__
+    begun, second_begun, first_ended = (threading.Event() for _ in range(3))
+
+    def first() -> None:
+        with time_work():
+            begun.set()
+            assert second_begun.wait(PATIENCE)
+        first_ended.set()
+
+    thread = threading.Thread(target=first)
+    thread.start()
+    assert begun.wait(PATIENCE)
+    with time_work():
+        second_begun.set()
+        assert first_ended.wait(PATIENCE)
+        assert builtins.__import__ is not before
+    thread.join(PATIENCE)
+    assert builtins.__import__ is before

@@ -171,6 +171,26 @@ def test_cost_of_what_is_paid(folder: Path) -> None:
     assert _load(folder, text).estimates == []
 
 
+FLAKY = """
+from plugins import Paid
+
+class Flaky(Paid):
+    def generate(self, request):
+        self.n_asked = getattr(self, "n_asked", 0) + 1
+        if self.n_asked == 1:
+            raise ValueError("no")
+        return super().generate(request)
+"""
+
+
+def test_what_failed_is_counted_again(folder: Path) -> None:
+    """The same command asks it again, for money."""
+    (folder / "flaky.py").write_text(FLAKY, encoding="utf-8")
+    text = TWELVE.replace("plugins.py:Counting", "flaky.py:Flaky").replace("[a, b, c, d]", "[a, b]")
+    _load(folder, text).run(Here())
+    assert sum(estimate.requests for estimate in _load(folder, text).estimates) == 6
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

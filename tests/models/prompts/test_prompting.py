@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.prompt_writer import CHARACTERS_PER_TOKEN
+from target_bench.core.registry import make_task
+from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import Cell, Format, Query, Table, TableId
 from target_bench.data.table_text import Serializer
-from target_bench.models.prompts.prompting import Prompt, Prompter
+from target_bench.models.prompts.prompting import Prompt, Prompter, load_prompt
 
 FORMATS: tuple[Format, ...] = get_args(Format)
 TASKS = ("question_answering", "fact_verification", "text_to_sql")
@@ -247,3 +249,12 @@ def test_room_for_tables_is_a_setting_of_the_prompt(
     own = Prompt.load("question_answering")
     assert (prompt.tokens, own.tokens) == (tokens, 8000)
     assert (prompt.system, prompt.hash) == (own.system, own.hash)
+
+
+def test_a_file_with_tokens_alone_keeps_the_texts_of_any_task(tmp_path: Path) -> None:
+    """Also where these are in a file of their own, as for SQL of DuckDB."""
+    file = tmp_path / "p.yaml"
+    file.write_text("tokens: 600\n")
+    task = make_task("text-to-sql:engine=duckdb,dialect=duckdb")
+    prompt, own = load_prompt(task, RunConfig(prompt=file)), load_prompt(task, RunConfig())
+    assert (prompt.tokens, prompt.hash) == (600, own.hash)
