@@ -40,7 +40,7 @@ from target_bench.harness.run_system import run_system
 from target_bench.harness.systems import GeneratorLike, System, make_generator, make_retriever
 from target_bench.metrics.scores import check_names
 from target_bench.runs import slicing
-from target_bench.runs.result import Results
+from target_bench.runs.result import Result, Results
 
 Retrievers = RetrieverLike | str | Sequence[RetrieverLike | str] | None
 Pair = tuple[str, CorpusLike]
@@ -146,35 +146,33 @@ def evaluate_pairs(
     systems = _make_retrievers(retriever, name, tasks, observer)
     if systems[0] is not None:
         config.check_tables()
+    generator = "empty" if generator is None else generator
+    generators = {
+        text: make_generator(generator, task, config, observer)
+        for text, task in tasks.items()
+        if task.answer != "ranking"
+    }
     properties = read_texts("by", by)
+    results: list[Result] = []
     with report_progress(observer):
         data = [(text, load_queries(text, corpus, config, load_once)) for text, corpus in pairs]
         check_properties(properties, data)
-        results = []
-        for system, (text, dataset) in product(systems, data):
+        for (text, dataset), system in product(data, systems):
             task = make_task(text)
             retriever_or_none = system if task.source == "retrieved" else None
-            answering = None
-            if task.answer != "ranking":
-                answering = make_generator(
-                    "empty" if generator is None else generator, task, config, observer
-                )
-            results.append(
-                run_system(
-                    config,
-                    task,
-                    dataset,
-                    retriever_or_none,
-                    answering,
-                    observer=observer,
-                    confirm=confirm,
-                )
+            result = run_system(
+                config,
+                task,
+                dataset,
+                retriever_or_none,
+                generators.get(text),
+                observer=observer,
+                confirm=confirm,
             )
-    in_order = [result for i in range(len(data)) for result in results[i :: len(data)]]
-    for result in in_order:
-        result.by = tuple(properties)
+            result.by = tuple(properties)
+            results.append(result)
     # Two names for one retriever are one run.
-    return Results({result.folder: result for result in in_order}.values())
+    return Results({result.folder: result for result in results}.values())
 
 
 def check_tasks(pairs: Iterable[Pair], config: RunConfig) -> None:
@@ -266,7 +264,7 @@ _OBJECTS = 50_000
 def report_progress(observer: Observer) -> Iterator[None]:
     """Have Python look for cycles less often, as the command line does; at the end, tell so.
 
-    By default it looks 200 times while TabFact's tables are indexed, a third of that time.
+    By default it looks 200 times while TabFact's tables are indexed, a third of the indexing time.
     """
     before = gc.get_threshold()
     if 0 < before[0] < _OBJECTS:

@@ -39,10 +39,11 @@ def judge(
     known: dict[str, Judgement] = {}
 
     def keep(stored: dict[str, Judgement]) -> dict[str, Judgement]:
+        """Keep the judgements that still hold, after the question before paid ones."""
         known.update(stored)
-        outdated = {q.id for q in task_judge.unjudged(dataset, generations, rankings, stored)}
-        ask_if_paid(task, confirm, lambda: estimate_judge(task, label, len(outdated)))
-        return {query_id: each for query_id, each in stored.items() if query_id not in outdated}
+        open_ids = {q.id for q in task_judge.unjudged(dataset, generations, rankings, stored)}
+        ask_if_paid(task, confirm, lambda: estimate_judge(task, label, len(open_ids)))
+        return {query_id: each for query_id, each in stored.items() if query_id not in open_ids}
 
     def work(todo: Sequence[Query], _: Mapping[str, Judgement]) -> Iterator[Sequence[Judgement]]:
         run.begin_work()

@@ -78,12 +78,12 @@ def rank(
 
     rankings, n_kept = run.complete(RANKINGS, dataset.queries, work, keep)
     is_reused = n_kept == len(dataset.queries)
-    is_timed = plugin is None or not config.latency or run.manifest.latency_ms is not None
-    if is_reused and is_timed:
+    needs_no_timing = plugin is None or not config.latency or run.manifest.latency_ms is not None
+    if is_reused and needs_no_timing:
         repeat_notes(run, retriever.label, observer)
         if not run.manifest.seconds:  # killed after the last query
             _record_times(run, retriever, dataset.seconds)
-    if not is_timed:
+    if not needs_no_timing:
         if is_reused:
             prepare(len(dataset.corpus))
             _embed(retriever, dataset, observer)
@@ -109,8 +109,8 @@ def _ask(
     """
     plugin = retriever.plugin
     since = f"from query {len(records) + 1:,} on: " if records else ""
-    any_done, apart = bool(records), any(ranking.at for ranking in records.values())
-    probes = set() if apart else _choose_probes(retriever, dataset, top_k)
+    any_done, asks_each_cutoff = bool(records), any(ranking.at for ranking in records.values())
+    probes = set() if asks_each_cutoff else _choose_probes(retriever, dataset, top_k)
     n_asked, seconds, size = 0, 0.0, contract.batch_size(plugin)
     watch, embed = CacheWatch(), None
     try:
@@ -132,12 +132,12 @@ def _ask(
                 if depends_on_k is not False:
                     probes = set()
                 if depends_on_k:
-                    apart = True
+                    asks_each_cutoff = True
                     earlier = [query for query in dataset.queries if query.id in records]
                     before = [records[query.id] for query in earlier]
                     if earlier:
                         yield _add_cutoffs(plugin, dataset, top_k, earlier, before)
-            if apart:
+            if asks_each_cutoff:
                 rankings = _add_cutoffs(plugin, dataset, top_k, batch, rankings)
             n_asked += len(rankings)
             yield rankings
@@ -149,7 +149,7 @@ def _ask(
         retrieve = Took(seconds, watch.used(), n_asked)
         _record_times(run, retriever, dataset.seconds, embed, retrieve)
         notes = [since + note for note in _read_notes(retriever, observer)]
-        if apart:
+        if asks_each_cutoff:
             notes.insert(
                 0,
                 "its ranking depends on how many tables are asked for, so each cutoff was asked "

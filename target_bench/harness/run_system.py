@@ -84,7 +84,7 @@ def run_system(
 
 
 def choose_ranking_task(task: Task[Any], retriever: System) -> Task[Any]:
-    """Return a task about rankings; for a retriever of sets, unless it says so, one of sets."""
+    """Return the task of sets for plain retrieval by a retriever of sets, else the task itself."""
     is_plain = task.asked_as in (None, RANKING_TASK) and task.name == RANKING_TASK
     return make_task(SETS_TASK) if is_plain and retriever.returns_sets else task
 
@@ -108,7 +108,7 @@ def rank_queries(
     command = manifest.asked
     with _begin_run(config, label, manifest, sources, observer) as (run, new_because):
         rankings, reused = rank(run, retriever, dataset, config, observer, confirm)
-        with _score(run, command, retriever.label, reused, observer):
+        with _finish_after(run, command, retriever.label, reused, observer):
             with process_restored():
                 more = _select_metrics(config, task)
                 scored = score_rankings(dataset, rankings, config.top_k, task, more)
@@ -138,7 +138,11 @@ def answer_queries(
 ) -> Result:
     """Rank all queries, have them answered from their tables, and score the answers."""
     prompter = make_prompter(config, task, dataset, generator)
-    counts, retrieval_run = Counts(len(dataset.queries), 0, 0, 0, 0, 0, 0), None
+    counts = Counts(
+        asked=len(dataset.queries),
+        **dict.fromkeys(("answered", "failed", "empty", "short", "resorted", "empty_queries"), 0),
+    )
+    retrieval_run = None
     if retriever is not None:
         ranking_task = choose_ranking_task(make_task(RANKING_TASK), retriever)
         ranked, rankings = rank_queries(config, ranking_task, dataset, retriever, observer, confirm)
@@ -163,7 +167,7 @@ def answer_queries(
             run, task, generator.label, dataset, answers, rankings, observer, confirm
         )
         reused = reused and judged
-        with _score(run, command, generator.label, reused, observer):
+        with _finish_after(run, command, generator.label, reused, observer):
             with process_restored():
                 more = _select_metrics(config, task)
                 scored = score_answers(dataset, answers, task, judgements, rankings, more)
@@ -385,10 +389,10 @@ def _begin_run(
 
 
 @contextmanager
-def _score(
+def _finish_after(
     run: Run, command: Command, label: str, reused: bool, observer: Observer
 ) -> Iterator[None]:
-    """Time the scoring, and record that the run is finished, by which command."""
+    """Time the scoring inside; then record that the run is finished, by which command."""
     observer.stage(f"{label}: score")
     start = time.perf_counter()
     yield

@@ -285,6 +285,8 @@ def _to_answered(query_id: str, answer: Answered | Generation | str | None) -> A
         return answer
     if isinstance(answer, str):
         answer = Generation(query_id, answer)
+    if answer is not None and answer.query_id != query_id:
+        raise DataError(f"query {query_id!r}: its answer is to the query {answer.query_id!r}")
     return Answered(answer or Generation(query_id, "", error=MISSING))
 
 

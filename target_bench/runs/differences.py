@@ -216,7 +216,7 @@ def _data_apart(run: "Result", other: "Result") -> str:
         for name in mine
         if mine[name] != theirs[name]
     ]
-    files = dict(run.run.manifest.files.items() ^ other.run.manifest.files.items())
+    files = dict(sorted(run.run.manifest.files.items() ^ other.run.manifest.files.items()))
     return ", ".join(options) or (f"files differ, as {list_first([*files], 3)}" if files else "")
 
 

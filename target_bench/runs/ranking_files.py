@@ -64,9 +64,9 @@ def read(path: Path, dataset: Dataset) -> RunFile:
     """Read a file of rankings, plain or gzipped.
 
     In a TREC run a table is its id, or ``database/table`` where there are databases. JSON lines are
-    read as the log of a run: a ranking replaces a recorded error of the same query, and half a
-    last line is left out. In both, tables are ordered by their scores, as those of a retriever
-    (``ranking.settled``): the rank column and the order of lines do not break ties.
+    read as the log of a run: a ranking replaces a recorded error of the same query. In both, tables
+    are ordered by their scores, as those of a retriever: the rank column and the order of lines do
+    not break ties.
     """
     if not path.is_file():
         raise DataError(f"--run {path}: there is no such file (of a run folder: retrieval.jsonl)")

@@ -76,7 +76,7 @@ class Result:
     Attributes:
         folder: the run folder.
         run: what it holds beside the scores: manifest, rankings, answers, status.
-        reused: whether nothing had to be retrieved or answered.
+        reused: whether nothing had to be retrieved, answered, judged or scored in another way.
         new_because: why an earlier run of the same command was not used again.
         by: properties of the queries whose values get scores of their own where it is printed.
 

@@ -276,8 +276,8 @@ class Run:
 
         A killed process loses at most the records that it was writing. ``keep`` selects the records
         of the log that stay: failed ones are asked again. ``work`` takes the queries without a
-        record and the records that stay, and yields new ones in batches. Also returned is how many
-        records were there already.
+        record and the records that stay, which grow by each batch of new ones that it yields. Also
+        returned is how many records were there already.
         """
         records = keep(self.read(log))
         todo = [query for query in queries if query.id not in records]

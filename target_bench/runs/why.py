@@ -207,7 +207,7 @@ def _metric_changes(before: Manifest, after: Manifest, paths: Iterable[str]) -> 
         else:
             yield Change(f"metric {name} is in one of them alone")
     old, new = ((r.asked.options or {}).get("metrics") or [] for r in (before, after))
-    for text in {*old} ^ {*new}:
+    for text in sorted({*old} ^ {*new}):
         yield Change(f"metric {text} is in one of them alone")
 
 

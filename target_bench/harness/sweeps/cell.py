@@ -68,8 +68,8 @@ class SweepCell:
     def parts(self) -> list[str]:
         """What it is made of, in words: task, data, retriever, generator and its prompt."""
         options = self.config
-        limits = [f"{n}={v}" for n in ("limit",) if (v := getattr(options, n)) is not None]
-        data = " ".join(filter(None, (mask_settings(self.corpus), options.split, *limits)))
+        limit = "" if options.limit is None else f"limit={options.limit}"
+        data = " ".join(filter(None, (mask_settings(self.corpus), options.split, limit)))
         parts = [mask_settings(self.task), " + ".join([data, *options.distractors])]
         for name, text in (named_and_masked(p) for p in (self.retriever, self.generator)):
             parts += [with_name(name, text)] if text is not None else []

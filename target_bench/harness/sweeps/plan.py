@@ -221,7 +221,7 @@ def _estimate_generator(
     generator, prompter, retriever = parts.generator, parts.prompter, parts.retriever
     assert generator is not None
     assert prompter is not None
-    if not getattr(generator.plugin, "paid", False):
+    if not is_paid(generator.plugin):
         return None
     answers = ANSWERS.read(answered) if answered else {}
     done = {query_id for query_id, each in answers.items() if each.generation.error is None}
