@@ -136,6 +136,10 @@ CREATE TABLE orders (id INTEGER, price INTEGER);
 INSERT INTO orders VALUES (1, 5), (2, 'a lot'), (3, 8);
 CREATE TABLE names (id INTEGER, name TEXT COLLATE NOCASE);
 INSERT INTO names VALUES (1, 'Ann');
+CREATE TABLE gone (x INTEGER);
+CREATE VIEW of_gone AS SELECT x FROM gone;
+PRAGMA legacy_alter_table = ON;
+DROP TABLE gone;
 """
 GOLDS = {
     "all": "SELECT count(*) FROM orders",
