@@ -25,7 +25,7 @@ def test_questions_beside_the_tables(folder: Path, inside: Inside) -> None:
     assert f"Next: target-bench run {folder} --retriever bm25" in out
     questions = [json.loads(line) for line in path.read_text().splitlines()]
     assert all(question["synthetic"] == "template" for question in questions)
-    assert "R@1" in inside("run", folder, "--retriever", "bm25", "--top-k", "1").out
+    assert "of the right tables first" in inside("run", folder, "--retriever", "bm25", "--top-k", "1").out
     assert "there are questions already" in inside.bad(2, "ask", folder)
     added = json.loads(inside.good("ask", folder, "--add", "--seed", "5", "--n", "4", "--json"))
     assert added["questions"] + added["in_the_file_already"] <= 4
@@ -40,7 +40,7 @@ def test_the_next_command_can_be_copied(tmp_path: Path, inside: Inside) -> None:
     line = inside("ask", drive, "--n", "4").out.splitlines()[-1]
     command = shlex.split(line.removeprefix("Next: target-bench "))
     assert command[1] == str(drive)
-    assert "R@1" in inside(*command).out
+    assert "of the right tables first" in inside(*command).out
 
 
 def test_a_folder_of_its_own(tmp_path: Path, inside: Inside) -> None:
