@@ -25,7 +25,8 @@ def test_questions_beside_the_tables(folder: Path, inside: Inside) -> None:
     assert f"Next: target-bench run {folder} --retriever bm25" in out
     questions = [json.loads(line) for line in path.read_text().splitlines()]
     assert all(question["synthetic"] == "template" for question in questions)
-    assert "of the right tables first" in inside("run", folder, "--retriever", "bm25", "--top-k", "1").out
+    ran = inside("run", folder, "--retriever", "bm25", "--top-k", "1").out
+    assert "of the right tables first" in ran
     assert "there are questions already" in inside.bad(2, "ask", folder)
     added = json.loads(inside.good("ask", folder, "--add", "--seed", "5", "--n", "4", "--json"))
     assert added["questions"] + added["in_the_file_already"] <= 4
