@@ -74,6 +74,9 @@ class History(Wrapper):
         self._inner = InnerRetriever(self.retriever)
         self._words = Analyzer(WORDS, True, "en_plus", "english", (self.language,))
         self._fusion = Fusion("rrf")
+        self._texts: NDArray[Any] = np.array([], dtype=object)
+        self._log_notes: list[str] = []
+        self._asked: dict[str, bool] = {}  # question -> whether it stands in the log
 
     def embed_corpus(self, corpus: Corpus) -> None:
         """Have the retriever index the tables, and read the log."""
@@ -98,7 +101,7 @@ class History(Wrapper):
             questions, self._log_notes = [query for query in self.log if query.gold], []
         self._gold = [[corpus.positions[table] for table in query.gold] for query in questions]
         self._texts = np.array([_normalize(query.text) for query in questions], dtype=object)
-        self._n_asked = self._n_repeated = 0
+        self._asked = {}
         vectorizer = TfidfVectorizer(
             tokenizer=self._words,
             token_pattern=None,
@@ -114,9 +117,9 @@ class History(Wrapper):
     def notes(self) -> Sequence[str]:
         """Return what the log has, how many of its rows were asked, and the retriever's notes."""
         own = [f"the log has {len(self._texts):,} questions", *self._log_notes]
-        if self._n_repeated:
+        if n_repeated := sum(self._asked.values()):
             own.append(
-                f"{self._n_repeated:,} of {self._n_asked:,} questions stand in the log, and were "
+                f"{n_repeated:,} of {len(self._asked):,} questions stand in the log, and were "
                 "answered without their own rows; later ones had a vote"
             )
         return [*own, *super().notes()]
@@ -154,9 +157,8 @@ class History(Wrapper):
     def _count_votes(self, query: str, cosines: NDArray[np.float64]) -> list[tuple[int, float]]:
         """Return the places of tables with their votes, most first."""
         is_repeat = self._texts == _normalize(query)
-        self._n_asked += 1
+        self._asked[query] = bool(is_repeat.any()) and not self.repeats
         if not self.repeats:
-            self._n_repeated += bool(is_repeat.any())
             cosines = np.where(is_repeat, 0.0, cosines)
         votes: dict[int, float] = {}
         cosines = np.where(cosines > self.most_similar + 1e-9, 0.0, cosines)

@@ -205,9 +205,10 @@ def _explain_queries(dataset: Dataset) -> str:
             "field, as in --columns query=question,answer=answers,header=table.header,"
             "rows=table.rows"
         )
+    own = "target-bench ask writes some" if any(table.rows for table in dataset.corpus) else ""
     return (
-        "docs/data.md shows how queries are written, and target-bench ask writes some; "
-        "target-bench search needs none."
+        "Write them into queries.csv beside the tables, as docs/data.md shows"
+        f"{own and f', or {own}'}; target-bench search needs none."
     )
 
 

@@ -382,7 +382,7 @@ def _begin_run(
             write_copies(run.folder, sources)
         run.begin()
         if is_new:
-            new_because = explain_new(run, sources)
+            new_because = explain_new(run, manifest, sources)
         elif run.manifest.code != manifest.code:  # that of a metric, which is no part of a run
             run.write_manifest(code=manifest.code)
         yield run, new_because

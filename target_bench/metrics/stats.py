@@ -168,9 +168,9 @@ def interval_by_cluster(
     one cluster it is the whole scale. NaN for a metric that is over no query.
     """
     score = estimate(metric, statistics)
-    if np.isnan(score.low):
-        return score.low, score.high
     lowest, span = score.scale[0], score.span
+    if np.isnan(score.low) or span == 0:
+        return score.low, score.high
     (without,) = _leave_out_clusters(metric, [statistics], clusters)
     if len(without) < 2 or np.isnan(without).any():
         return score.scale

@@ -159,7 +159,8 @@ def add_times(
 class _ImportTimer:
     """Counts the seconds of imports in the threads whose work is timed.
 
-    One for all threads: two that replaced ``__import__`` each would put back what the other set.
+    One for all threads: of two that replace ``__import__`` the last to end would leave the hook of
+    the other behind.
     """
 
     def __init__(self) -> None:
@@ -174,8 +175,9 @@ class _ImportTimer:
             self._n_works += 1
         self._local.works = [*getattr(self._local, "works", ()), seconds]
 
-    def end(self) -> None:
-        self._local.works.pop()
+    def end(self, seconds: list[float]) -> None:
+        works = getattr(self._local, "works", ())
+        self._local.works = [each for each in works if each is not seconds]
         with self._lock:
             self._n_works -= 1
             if not self._n_works:
@@ -206,7 +208,7 @@ def time_work() -> Iterator[list[float]]:
     try:
         yield seconds
     finally:
-        _imports.end()
+        _imports.end(seconds)
         seconds[0] = max(0.0, seconds[0] + time.perf_counter())
 
 

@@ -253,13 +253,16 @@ def _value_text(value: Any) -> str:
 # Why a run is new
 
 
-def explain_new(run: Run, sources: Sources) -> str:
-    """Say why the newest run of the same plug-ins and data is not used again; "" without one."""
+def explain_new(run: Run, manifest: Manifest, sources: Sources) -> str:
+    """Say why the newest run of the same plug-ins and data is not used again; "" without one.
+
+    ``manifest`` is that of the new run with its metrics, which are recorded with the scores.
+    """
     earlier = [other for other in _find_alike(run) if other.run.manifest.started]
     if not earlier:
         return ""
     newest = max(earlier, key=lambda other: _read_time(other).timestamp())
-    changes = find_changes(newest.run.manifest, run.manifest, read_copies(newest), sources)
+    changes = find_changes(newest.run.manifest, manifest, read_copies(newest), sources)
     if not changes:
         return ""
     started = _read_time(newest)

@@ -37,6 +37,9 @@ _QUOTES = (
     ("\N{LEFT DOUBLE QUOTATION MARK}", "\N{RIGHT DOUBLE QUOTATION MARK}"),
 )
 _ESCAPED = re.compile(r"\\([_*%&#$<>{}\[\]~])")  # as Markdown and LaTeX write these signs
+_QUESTION = re.compile(
+    r"(?:\A|\n)[ \t#>*]{0,9}(?:question|q)[ \t*]{0,9}:[\s*]{0,9}\Z", re.IGNORECASE
+)
 _UNFINISHED = re.compile(
     r"(?:[,=<(+/|]|\b(?:UNION|ALL|EXCEPT|INTERSECT|AS|FROM|JOIN|IN|NOT|EXISTS|ON|AND|OR|WHERE))\Z"
 )
@@ -123,6 +126,7 @@ _PLACES = tuple(
         rf"\. [^\S\n]*+ \n \s*+ (?={_SENTENCE})",
     )
 )
+_LAST_WORD = re.compile(rf"\n[ \t]*((?!{_KEYWORD})[A-Z][a-z]+|[^\W\d_a-zA-Z]\w*)\s*\Z")
 _FIRST_CLAUSE = re.compile(rf"\bSELECT\b|^[ \t]*(?P<clause>{'|'.join(_CLAUSES)}|FROM)\b", re.M)
 _CLOSING = r"</[A-Za-z][\w-]{0,30}>|\[/[A-Za-z]\w{0,30}\]|```"
 _OUTSIDE = re.compile(
@@ -227,11 +231,18 @@ class _Reader:
 
     def _read_text(self, text: str) -> Extracted | None:
         """Return the statement that a text is, or that stands between its sentences."""
-        sql = self.parse(text[: _find_end(text)])
+        whole = text[: _find_end(text)]
+        head = whole
+        last = _LAST_WORD.search(whole)  # "Done", which SQL would take for the name of a table
+        if last and f"{last[1]}." not in whole and not _UNFINISHED.search(whole[: last.start()]):
+            head = whole[: last.start()]
+        sql = self.parse(head) or (self.parse(whole) if head != whole else None)
         if sql:
             return Extracted(sql)
         for start in islice(_START.finditer(text), _TRIES):
             begin = _find_begin(text, start.start())
+            if _QUESTION.search(text[:begin]):
+                continue
             whole = text[begin:]
             end = _find_end(whole)
             places = _find_places(whole, end)
@@ -362,10 +373,15 @@ def _list_fences(text: str) -> list[tuple[str, str]]:
 def _list_tagged(text: str) -> Iterator[str]:
     """Yield the contents of tags and LaTeX's boxes, the last one first."""
     contents = []
+    braces: dict[int, int] | None = None
     for tag in islice(_TAG.finditer(text), _TRIES):
         close = f"</{tag[1]}>" if tag[1] else f"[/{tag[2]}]" if tag[2] else ""
-        end = text.find(close, tag.end()) if close else text.rfind("}", tag.end())
-        contents += [text[tag.end() : end]] if end >= 0 else []
+        if close:
+            ends = [text.find(close, tag.end())]
+        else:  # the brace that closes it, or, where a text has one, the last
+            braces = _match_braces(text) if braces is None else braces
+            ends = [text.rfind("}", tag.end()), braces.get(tag.end() - 1, -1)]
+        contents += [text[tag.end() : end] for end in dict.fromkeys(ends) if end >= 0]
     for content in reversed(contents):
         yield unescape(content) if re.search(r"&(?:lt|gt|amp|quot|#39);", content) else content
 
@@ -380,6 +396,17 @@ def _list_block_quotes(text: str) -> Iterator[str]:
         content = re.sub(r"(?m)^ {0,3}>", "", match[1]).strip()
         if _START.match(content):
             yield content
+
+
+def _match_braces(text: str) -> dict[int, int]:
+    """Return where each brace that is opened is closed, of those that no backslash escapes."""
+    opened, closed = [], {}
+    for brace in re.finditer(r"(?<!\\)[{}]", text):
+        if brace[0] == "{":
+            opened.append(brace.start())
+        elif opened:
+            closed[opened.pop()] = brace.start()
+    return closed
 
 
 # ------------------------------------------------------------------------------------------------

@@ -126,8 +126,9 @@ class Judge:
         self._golds = GoldResults(pool.limits, folder)
         self._copies = Copies(engine)
         # What met a limit is not tried again for another query: that would meet it again, and a
-        # submission may hold it ten thousand times. By database, if any, and text.
-        self._stopped: dict[tuple[str, str], Executed] = {}
+        # submission may hold it ten thousand times. By database, if any, and text; a comparison
+        # that was stopped by the gold, too, as another may end.
+        self._stopped: dict[tuple[str, ...], Executed] = {}
 
     def judge_all(self, answers: Iterable[SQLAnswer]) -> Iterator[JudgedAnswer]:
         """Judge answers; each comes as soon as it is judged, in any order.
@@ -278,17 +279,25 @@ class Judge:
         compared = [gold.in_sqlite if is_translated else gold.here for gold in golds]
         rows = [_get_rows(gold) for gold in compared]
         job = where, texts, self._repeats, rows, gold_sql, check
-        attempts = self._ask(worker, where[0], texts, job)
+        attempts = self._ask(worker, where[0], texts, gold_sql, job)
         if check and not attempts[0].differs:
             # Its time is that of the engine that judges.
             compared[0] = replace(compared[0], seconds=golds[0].here.seconds)
         return compared, attempts
 
     def _ask(
-        self, worker: Worker, path: str, texts: Sequence[str], job: tuple[Any, ...]
+        self,
+        worker: Worker,
+        path: str,
+        texts: Sequence[str],
+        gold_sql: str,
+        job: tuple[Any, ...],
     ) -> list[Attempt]:
         """Run and compare; what was stopped is the result of the prediction under every rule."""
-        known = [self._stopped.get((path, text)) for text in texts]
+        known = [
+            self._stopped.get((path, text)) or self._stopped.get((path, text, gold_sql))
+            for text in texts
+        ]
         if all(known):
             return [Attempt(stopped) for stopped in known if stopped]
         steps = _MOST_STEPS + 4 * self._repeats
@@ -296,7 +305,8 @@ class Judge:
         try:
             reply = worker.ask("judge", *job, plain, what="the statement", steps=steps)
         except StoppedError as error:
-            self._stopped |= {(path, text): error.executed for text in texts}
+            gold = (gold_sql,) if error.step.startswith("compare") else ()
+            self._stopped |= {(path, text, *gold): error.executed for text in texts}
             return [Attempt(error.executed) for _ in texts]
         except DataError as error:
             return [Attempt(Executed("unusable", message=str(error)))]

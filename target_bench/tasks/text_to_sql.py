@@ -20,6 +20,7 @@ from target_bench.core.schema import (
     Judgement,
     Query,
     Retrieval,
+    TableId,
 )
 from target_bench.core.task import AnswerJudge, Predictions, PromptStyle, SummaryBlock, Task, View
 from target_bench.core.text_tables import count_noun
@@ -244,7 +245,7 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
         ranked = {
             q: ranking.tables for q, ranking in predictions.rankings.items() if ranking.tables
         }
-        retrieved = [set(query.gold) <= {*ranked.get(query.id, ())} for query in dataset.queries]
+        retrieved = [_are_shown(query.gold, ranked.get(query.id, ())) for query in dataset.queries]
         queries = [answer.query for answer in judged]
         return JudgedStatements(queries, judged, retrieved if ranked else ())
 
@@ -287,6 +288,15 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
             if query.verdict not in _UNSCORED and not getattr(query, self.rule):
                 counts.setdefault(names[all_there], Counter())[query.verdict] += 1
         return {name: dict(counted.most_common()) for name, counted in sorted(counts.items())}
+
+
+def _are_shown(gold: Sequence[TableId], ranking: Sequence[TableId]) -> bool:
+    """Return whether all gold tables were retrieved, and are of the database that a prompt shows.
+
+    That is the database of the first table, whichever tables of it are shown.
+    """
+    databases = {table.database_id for table in gold}
+    return set(gold) <= {*ranking} and databases <= {table.database_id for table in ranking[:1]}
 
 
 _UNSCORED = ("not_runnable", "gold_failed")  # no fault of the prediction

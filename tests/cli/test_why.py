@@ -139,6 +139,15 @@ def _files(inside: Inside) -> None:
     Path("base/queries.csv").write_text("query,table_id\nWhich one?,t\n", encoding="utf-8")
 
 
+def test_a_metric_that_was_asked_for_again_is_no_cause(inside: Inside) -> None:
+    run = ("run", *OWN.split(), "--metric", "metrics.py:own")
+    assert inside(*run).code == 0
+    _edit("mine.py", "list(corpus.ids)", "sorted(corpus.ids)")(pytest.MonkeyPatch())
+    said = " ".join(inside(*run).out.split())
+    assert "the code of mine.py changed" in said
+    assert "metrics.py:own is in one" not in said
+
+
 def test_files_of_one_name_each_have_a_copy(tmp_path: Path) -> None:
     paths = [tmp_path / name for name in ("p/a.py", "o/b.py", "p/b.py")]
     for path in paths:

@@ -58,7 +58,10 @@ def test_a_question_is_not_answered_by_itself() -> None:
     query = "Which monarch reigned in  Norway"
     retriever = _built(retriever="no-context")
     assert _first(retriever, query) == []
+    assert _first(retriever, query) == [], "asked at another cutoff"
     assert "1 of 1 questions stand in the log" in "\n".join(retriever.notes())
+    unread = create("retriever", "history:log=none.csv")
+    assert unread.notes()[0] == "the log has 0 questions", "the error of the log comes first"
     assert _first(_built(retriever="no-context", repeats=True), query) == ["rivers"]
 
 

@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from target_bench import compare, evaluate, load
-from target_bench.core.metric import to_mean_statistics
+from target_bench.core.metric import MetricSpec, to_mean_statistics
 from target_bench.metrics.retrieval import parse
 from target_bench.metrics.stats import (
     holm,
@@ -20,6 +20,7 @@ from target_bench.metrics.stats import (
     sum_by_cluster,
 )
 from target_bench.runs.score_tables import interval_by_database, to_document
+from target_bench.runs.slicing import make_mean
 
 METRIC = parse("recall@1")
 Floats = NDArray[np.float64]
@@ -140,3 +141,12 @@ def test_runs_over_databases_say_both(tmp_path: Path) -> None:
     plain = evaluate(["bm25", "random"], "mini", top_k=[1], out=tmp_path / "plain", limit=20)
     assert "by_database" not in to_document(plain[0])
     assert "databases" not in str(compare(list(plain), ["recall@1"]))
+
+
+def test_a_scale_of_one_value_has_no_width() -> None:
+    """As of a penalty that nobody got: 0 is the best and the only value seen."""
+    spec = MetricSpec("penalty", scale="unbounded", highest=0.0)
+    zeros = make_mean("penalty", np.zeros(6), spec)
+    clusters = ["a", "b"] * 3
+    assert interval(zeros.metric, zeros.statistics) == (0, 0)
+    assert interval_by_cluster(zeros.metric, zeros.statistics, clusters) == (0, 0)

@@ -144,6 +144,16 @@ def test_a_comparison_that_is_stopped_costs_its_query(
     assert [step for step in begun if step.startswith("compare")] == ["compare"]
 
 
+def test_a_comparison_that_is_stopped_with_one_gold_is_begun_with_another(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = stop_steps(monkeypatch, ["compare"])
+    golds = (GOLD, f"{GOLD} LIMIT 1000")
+    with Pool(1) as pool:
+        judged(pool, tmp_path, [Case(gold, gold, file, GOLD, file) for gold in golds])
+    assert [step for step in begun if step.startswith("compare")] == ["compare"] * 2
+
+
 def test_nothing_is_begun_when_the_budget_is_spent(file: Path, tmp_path: Path) -> None:
     with Pool(1, SQLLimits(seconds=SECONDS), budget=0.0) as pool, pytest.raises(BudgetError):
         judged(pool, tmp_path, [Case("q", GOLD, file, GOLD, file)])

@@ -105,7 +105,8 @@ def _read_column_list(release: Release, path: Path) -> Iterator[Table]:
     contexts: dict[TableId, dict[str, Any]] = {}
     for place, record in read_csv_records(release, path):
         names = _name_fields(record)
-        known = {meaning: record[name].strip() for meaning, name in names.items() if record[name]}
+        cells = {meaning: (record[name] or "").strip() for meaning, name in names.items()}
+        known = {meaning: cell for meaning, cell in cells.items() if cell}
         if "table" not in known or "column" not in known:
             raise DataError(f"{place}: a row needs the name of a table and that of a column")
         if known.get("schema", "").lower() in _OF_THE_SYSTEM:
@@ -113,7 +114,13 @@ def _read_column_list(release: Release, path: Path) -> Iterator[Table]:
             continue
         table = _make_id(known.get("database"), known.get("schema"), known["table"])
         column = (known["column"], known.get("type", ""), known.get("description", ""))
-        columns.setdefault(table, []).append((float(known.get("position", 0)), column))
+        try:
+            position = float(known.get("position", 0))
+        except ValueError as error:
+            raise DataError(
+                f"{place}: {names['position']} is {known['position']!r:.40}; expected a number"
+            ) from error
+        columns.setdefault(table, []).append((position, column))
         context = contexts.setdefault(table, {})
         if "table_description" in known:
             context["section_title"] = known["table_description"]

@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from math import isfinite
 from pathlib import Path
 from random import Random
 from typing import Any, Literal, NamedTuple
@@ -284,7 +285,7 @@ def parse_division(text: object, seed: object = 0) -> Division | None:
     if match is None or not 0 < float(match[2]) < 1:
         raise ConfigError(
             f"split={text}: write time:.8 or random:.8: what orders the questions, and the share "
-            "of the first ones, which are the log"
+            "of them that is the log"
         )
     if type(seed) is not int:
         raise ConfigError(f"seed={seed!r}: a whole number is needed")
@@ -318,7 +319,7 @@ def _divide(entries: Sequence[tuple[str, Any]], division: Division) -> Iterator[
     for place, record in entries:
         if not isinstance(record, dict):
             raise DataError(f"{place}: {record!r:.80} is no question; write an object with fields")
-    n, n_log = len(entries), int(division.share * len(entries))
+    n, n_log = len(entries), int(round(division.share * len(entries), 9))
     times: Sequence[float] = Random(division.seed).sample(range(n), n)  # noqa: S311 (no secret)
     if division.order == "time":
         times = [_read_time(record, place) for place, record in entries]
@@ -344,7 +345,10 @@ def _read_time(record: Mapping[str, Any], place: str) -> float:
         )
     text = str(record[name]).strip()
     try:
-        return float(text)
+        seconds = float(text)
+        # 20260131 is a date, and no second of 1970
+        if isfinite(seconds) and not re.fullmatch(r"(?:19|20)\d{6}", text):
+            return seconds
     except ValueError:
         text = re.sub(r"\s*(UTC|[+-]\d\d:?\d\d)$", lambda zone: zone[1], text)
     try:

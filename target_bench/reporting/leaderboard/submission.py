@@ -167,7 +167,7 @@ def open_archive(path: Path) -> Iterator[zipfile.ZipFile]:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
     with file:
         if file.read(2) != b"PK":
-            raise DataError(f"{path}: is no zip file, so it is no submission; {REPACK}")
+            raise RefusedError("the file is no zip, so it is no submission")
         yield check_zip(file)
 
 

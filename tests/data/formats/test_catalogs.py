@@ -254,3 +254,16 @@ def test_faults(tmp_path: Path) -> None:
     (tmp_path / "other.csv").write_text("a,b\n1,2\n")
     with pytest.raises(DataError, match="a single file of tables"):
         load(tmp_path / "other.csv")
+
+
+@pytest.mark.parametrize(
+    ("row", "fault"),
+    [
+        ("t,a,x", "ordinal_position is 'x'; expected a number"),
+        (" ,a,1", "needs the name of a table"),
+    ],
+)
+def test_rows_of_a_list_of_columns_that_cannot_be(tmp_path: Path, row: str, fault: str) -> None:
+    (tmp_path / "columns.csv").write_text(f"table_name,column_name,ordinal_position\n{row}\n")
+    with pytest.raises(DataError, match=fault):
+        load(tmp_path / "columns.csv")

@@ -140,6 +140,18 @@ def test_a_log_is_divided_by_time(tmp_path: Path) -> None:
     assert len(read_log(folder / "queries.csv", corpus)[0]) == 12
 
 
+@pytest.mark.parametrize("share", ["0.29", "0.57", "0.58"])
+def test_the_share_of_a_log_is_exact(tmp_path: Path, share: str) -> None:
+    """Also where a float falls short of it; and a date without dashes is one."""
+    days = [f"202601{day:02}" if day % 2 else f"2026-01-{day:02}" for day in range(1, 26)] * 4
+    lines = [f"question {n},SELECT * FROM orders,{day}" for n, day in enumerate(sorted(days))]
+    folder = _write_shop(tmp_path / "shop", "\n".join(["query,sql,date", *lines]))
+    n_log = len(_gold(load(f"{folder}:split=random:{share}", "train")))
+    assert n_log == round(100 * float(share))
+    first = load(f"{folder}:split=time:.5", "train").queries
+    assert len(first) == 48, "of twelve days"
+
+
 def test_a_log_is_divided_by_chance(tmp_path: Path) -> None:
     lines = [f"question {n},SELECT * FROM orders" for n in range(50)]
     folder = _write_shop(tmp_path / "shop", "\n".join(["query,sql", *lines]))

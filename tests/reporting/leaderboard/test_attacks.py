@@ -16,6 +16,7 @@ from target_bench import corpora
 from target_bench.core.errors import DataError
 from target_bench.data.selection import select_task
 from target_bench.reporting.leaderboard import submission as reading
+from target_bench.reporting.leaderboard.site import build_site
 from target_bench.reporting.leaderboard.submission import MEBI, RefusedError
 from target_bench.reporting.leaderboard.verify import verify
 from target_bench.runs.manifest import answers_fingerprint
@@ -149,11 +150,15 @@ def test_a_bomb_that_lies_about_its_size(at: Path, rankings: Files) -> None:
 
 
 def test_a_folder_and_no_zip(tmp_path: Path) -> None:
-    (tmp_path / "text.tbs.zip").write_text("no zip file")
-    for path in (tmp_path, tmp_path / "none.tbs.zip", tmp_path / "text.tbs.zip"):
+    for path in (tmp_path, tmp_path / "none.tbs.zip"):
         with pytest.raises(DataError, match=path.name) as caught:
             verify(path)
         assert not isinstance(caught.value, RefusedError)
+    (tmp_path / "text.tbs.zip").write_text("no zip file")
+    with pytest.raises(RefusedError, match="the file is no zip"):
+        verify(tmp_path / "text.tbs.zip")
+    entries, rejected = build_site(tmp_path, tmp_path / "site")
+    assert (entries, [path.name for path in rejected]) == ([], ["text.tbs.zip"])
 
 
 @pytest.mark.parametrize("name", ["a\u202eb.tbs.zip", ".tbs.zip", "a\nb.tbs.zip"])
