@@ -160,7 +160,12 @@ def _read_dbt(release: Release) -> Iterator[Table]:
         with _explain_node(release, name):
             ids[name] = _identify(declared.get(name, {}), stored.get(name))
     references = _find_references(declared.values(), ids)
+    read: set[TableId] = set()
     for name, table in ids.items():
+        if table in read:  # a seed or model that is declared as a source, too
+            release.remark("tables that are a source and made by dbt, read once", str(table))
+            continue
+        read.add(table)
         node, relation = declared.get(name, {}), stored.get(name, {})
         with _explain_node(release, name):
             columns = list(_join_columns(node.get("columns") or {}, relation.get("columns") or {}))

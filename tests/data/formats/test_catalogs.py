@@ -256,6 +256,15 @@ def test_faults(tmp_path: Path) -> None:
         load(tmp_path / "other.csv")
 
 
+def test_a_table_of_dbt_that_is_a_source_too_is_read_once(tmp_path: Path) -> None:
+    """As the seeds of jaffle_shop are, whose catalog lists them twice."""
+    catalog = _catalog()
+    catalog["sources"] = {"source.shop.orders": catalog["nodes"]["model.shop.orders"]}
+    dataset = _load(tmp_path, catalog=catalog)
+    assert len(dataset.corpus) == 1
+    assert "a source and made by dbt, read once" in "\n".join(dataset.notes)
+
+
 @pytest.mark.parametrize(
     ("row", "fault"),
     [
