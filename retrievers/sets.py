@@ -148,7 +148,7 @@ class Sets(Retriever):
         return {**settings, "learned": hashlib.sha256(content).hexdigest()[:16]}
 
     def notes(self) -> Sequence[str]:
-        """Return the source of the weights, what makes sets small, and the notes of the encoder."""
+        """List where the weights are from, why sets are small, and the notes of the encoder."""
         small = []
         n_tables, depth = len(self._ids), max(self._full, default=0)
         if self.share is None and self.size is None and n_tables > _LARGE_POOL:

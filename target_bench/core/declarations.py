@@ -1,4 +1,4 @@
-"""What a corpus may declare: where its files lie, and what is in which field."""
+"""Declarations of a corpus: where its files lie, and which field holds what."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

@@ -138,7 +138,7 @@ class PluginError(TargetBenchError):
 
 
 class StoreError(TargetBenchError):
-    """A run folder that cannot be written, or does not hold what its manifest says.
+    """Report a run folder that cannot be written, or is not what its manifest says.
 
     ```python
     from target_bench import StoreError, read_run

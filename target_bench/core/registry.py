@@ -110,7 +110,7 @@ def build(
 
 
 def make_part(kind: Kind, value: Any) -> Any:
-    """Make the plug-in that a setting of another one names; an object is returned as it is.
+    """Make the plug-in that a setting names; return an object as it is.
 
     ```python
     from target_bench.plugin_tools import make_part

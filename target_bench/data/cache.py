@@ -85,7 +85,7 @@ class Kind(NamedTuple):
 
 
 Reading = tuple[Release, Iterable[Any], list[str]]
-"""What is read, its tables or queries, and notes, which are there after the last one."""
+"""Tables or queries as they are read, and notes, complete after the last one."""
 
 
 def read_cached(

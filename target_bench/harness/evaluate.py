@@ -205,10 +205,11 @@ def _explain_queries(dataset: Dataset) -> str:
             "field, as in --columns query=question,answer=answers,header=table.header,"
             "rows=table.rows"
         )
-    own = "target-bench ask writes some" if any(table.rows for table in dataset.corpus) else ""
+    has_rows = any(table.rows for table in dataset.corpus)  # a catalog has none to ask about
+    ask = ", or let target-bench ask write some" if has_rows else ""
     return (
-        "Write them into queries.csv beside the tables, as docs/data.md shows"
-        f"{own and f', or {own}'}; target-bench search needs none."
+        f"Write them into queries.csv beside the tables, as docs/data.md shows{ask}; target-bench "
+        "search needs none."
     )
 
 

@@ -279,7 +279,7 @@ def test_a_data_set_of_the_hub_whose_columns_are_named(
         load(f"hf:me/qa:{COLUMNS}")
 
 
-@pytest.mark.skipif(os.name == "nt", reason="sends signals")
+@pytest.mark.skipif(os.name == "nt", reason="Windows cannot send SIGKILL or Ctrl-C to one process")
 @pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
 def test_one_command_for_a_data_set_of_the_hub(
     server: Server, tmp_path: Path, stop: signal.Signals

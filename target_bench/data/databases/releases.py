@@ -29,7 +29,7 @@ _PLAIN = re.compile(r"[^/\\\0:]+")
 
 
 class SQLRelease(CorpusLoader):
-    """A corpus whose tables are those of databases, and whose answers are SQL on them."""
+    """Load the tables of databases, and questions whose answers are SQL on them."""
 
     cached = False
     folders: ClassVar[Mapping[str, tuple[str, ...]]]  # split -> where its databases lie

@@ -51,8 +51,8 @@ def list_outcomes(run: ReportRun, queries: Sequence[Query]) -> Outcomes:
     return rankings, [
         judge_answer(
             float(value),
-            run.run.run.answers[query.id].generation.error,
-            run.run.run.judgements.get(query.id, {}).get("verdict"),
+            run.result.run.answers[query.id].generation.error,
+            run.result.run.judgements.get(query.id, {}).get("verdict"),
         )
         for query, value in zip(queries, values, strict=True)
     ]
@@ -225,8 +225,8 @@ def _describe_in_run(
     if shown.error is not None:
         record["error"] = cut_text(shown.error)
     if run.answers is not None:
-        record["answer"] = _describe_answer(run.run.run.answers[query.id])
-    if (judged := run.run.run.judgements.get(query.id)) is not None:
+        record["answer"] = _describe_answer(run.result.run.answers[query.id])
+    if (judged := run.result.run.judgements.get(query.id)) is not None:
         record["judged"] = {
             name: cut_text(value) if isinstance(value, str) else value
             for name, value in run.task.view.detail(judged).items()

@@ -51,14 +51,14 @@ class ReportRun:
     """A finished run as the report shows it, with the rankings it is built on.
 
     Attributes:
-        run: the stored run.
+        result: the stored run.
         label: what it is called in the report; no other run of the report is called so.
         task: its task.
         tables: query id -> its tables, retrieved or, where none are retrieved, given.
         values: metric -> (n,) value of every query, in the order of the queries.
     """
 
-    run: Result
+    result: Result
     label: str
     task: Task[Any]
     tables: Mapping[str, ShownTables]
@@ -67,42 +67,46 @@ class ReportRun:
     @property
     def scores(self) -> Mapping[str, Score]:
         """Of the run and its rankings."""
-        return self.run.scores
+        return self.result.scores
 
     @property
     def answers(self) -> AnswerCounts | None:
         """The denominators of the answers; None for a run of rankings."""
-        return self.run.stored.answers
+        return self.result.stored.answers
 
     @property
     def is_given(self) -> bool:
         """Whether nothing was retrieved."""
-        return self.run.rankings_run.command.retriever is None
+        return self.result.rankings_run.command.retriever is None
 
     @property
     def is_ranked(self) -> bool:
         """Whether anything was ranked: not where tables are given, nor for answers without any."""
-        return not self.is_given and (self.answers is None or not self.run.identity.is_no_context)
+        return not self.is_given and (
+            self.answers is None or not self.result.identity.is_no_context
+        )
 
     @property
     def cutoffs(self) -> tuple[int, ...]:
         """The cutoffs of its rankings, ascending; none without a retriever."""
-        return self.run.rankings_run.identity.top_k
+        return self.result.rankings_run.identity.top_k
 
     @cached_property
     def remarks(self) -> Mapping[str, Sequence[str]]:
         """Query id -> the faults that its task found in the query."""
-        return self.task.view.remarks(self.run.stored.report) if self.run.stored.report else {}
+        return (
+            self.task.view.remarks(self.result.stored.report) if self.result.stored.report else {}
+        )
 
     @property
     def findings(self) -> Sequence[SummaryBlock]:
         """The task's summary of the answers."""
-        return describe_answers(self.run)
+        return describe_answers(self.result)
 
     @property
     def identity_text(self) -> str:
         """All that changes its figures, to be read."""
-        return json.dumps(self.run.identity.content, ensure_ascii=False, indent=2)
+        return json.dumps(self.result.identity.content, ensure_ascii=False, indent=2)
 
 
 _SAME = ("corpus", "split", "corpus_fingerprint", "queries_fingerprint")

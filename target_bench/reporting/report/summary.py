@@ -63,7 +63,7 @@ def summarize(runs: Sequence[ReportRun], dataset: Dataset, by: Sequence[str] = (
         "differences": list_differences(runs, mains),
         "wrong": list_reasons(runs),
         "columns": count_queries_and_times(runs),
-        "times_note": left_out_note(run.run.times.left_out for run in runs) or "",
+        "times_note": left_out_note(run.result.times.left_out for run in runs) or "",
         "slices": score_slices(runs, mains, dataset, by) if any(mains) else [],
     }
 
@@ -87,8 +87,8 @@ def choose_main_metrics(runs: Sequence[ReportRun]) -> tuple[list[str | None], st
         metrics = [leading([scores], k=k)[0] if scores else None for scores in candidates]
         if None not in metrics and len(set(metrics)) == 1:
             pairs = zip(runs, candidates, strict=True)
-            systems = [scores for run, scores in pairs if not run.run.identity.is_bound]
-            n_tables = count_tables(run.run for run in runs)
+            systems = [scores for run, scores in pairs if not run.result.identity.is_bound]
+            n_tables = count_tables(run.result for run in runs)
             lead, why = leading(systems or candidates, k=k, n_tables=n_tables)
             return [lead] * len(runs), why
     return metrics, None
@@ -109,7 +109,7 @@ def list_metrics(runs: Sequence[ReportRun]) -> list[str]:
 
 def find_best(runs: Sequence[ReportRun], metric: str) -> float | None:
     """Find the best value of a metric, if several systems have it and they differ."""
-    values = _values([run for run in runs if not run.run.identity.is_bound], metric)
+    values = _values([run for run in runs if not run.result.identity.is_bound], metric)
     if len({*values.values()}) < 2:
         return None
     return max(values.values(), key=find_spec(metric, _scores(runs)[metric]).merit)
@@ -126,7 +126,7 @@ def order_runs(runs: Sequence[ReportRun]) -> list[int]:
     spec, values = find_spec(metric, runs[0].scores[metric]), _values(runs, metric)
 
     def sort_key(i: int) -> tuple[bool, float]:
-        return runs[i].run.identity.is_bound, -spec.merit(values[i]) if i in values else inf
+        return runs[i].result.identity.is_bound, -spec.merit(values[i]) if i in values else inf
 
     return sorted(range(len(runs)), key=sort_key)
 
@@ -147,10 +147,10 @@ def _values(runs: Sequence[ReportRun], metric: str) -> dict[int, float]:
 
 def describe_unlabelled(runs: Sequence[ReportRun]) -> str:
     """Say how many queries have no reference, and what that means; empty if none."""
-    counts = [run.run.stored.answers or run.run.stored.counts for run in runs]
+    counts = [run.result.stored.answers or run.result.stored.counts for run in runs]
     n, n_queries = max((each.unlabelled, each.asked) for each in counts)
     if n == n_queries > 0:
-        if any(run.run.stored.scores for run in runs):
+        if any(run.result.stored.scores for run in runs):
             return "No query has a reference: the scores are of metrics that need none."
         if runs[0].answers is not None:
             return "These are predictions without scores: no query has a reference."
@@ -169,16 +169,16 @@ def describe_unlabelled(runs: Sequence[ReportRun]) -> str:
 def list_differences(runs: Sequence[ReportRun], metrics: Sequence[str | None]) -> list[Shown]:
     """Compare the runs of each task with the best of them, but for the bounds (as ``oracle``)."""
     compared = []
-    for task in dict.fromkeys(run.run.identity.task for run in runs):
+    for task in dict.fromkeys(run.result.identity.task for run in runs):
         mains = {
-            run: m for run, m in zip(runs, metrics, strict=True) if run.run.identity.task == task
+            run: m for run, m in zip(runs, metrics, strict=True) if run.result.identity.task == task
         }
         systems = [
-            r for r, m in mains.items() if not r.run.identity.is_bound and m and _values([r], m)
+            r for r, m in mains.items() if not r.result.identity.is_bound and m and _values([r], m)
         ]
         shared = {mains[run] for run in systems}
         if len(systems) > 1 and len(shared) == 1 and (metric := shared.pop()):
-            bounds = [run for run in mains if run.run.identity.reads_gold]
+            bounds = [run for run in mains if run.result.identity.reads_gold]
             compared.append(_compare_systems(systems, bounds, metric))
     return compared
 
@@ -188,7 +188,7 @@ def _compare_systems(runs: Sequence[ReportRun], bounds: Sequence[ReportRun], met
     ordered = sorted(runs, key=lambda run: -spec.merit(run.scores[metric].value))
     best = ordered[0]
     shown = {"metric": metric, "best": best.label, "rows": [], "undecided": []}
-    stored = [run.run for run in ordered]
+    stored = [run.result for run in ordered]
     try:
         comparison = compare_results(stored, [metric], stored[0])
     except (ConfigError, DataError) as error:  # as of other versions: the report shows both
@@ -210,7 +210,7 @@ def _compare_systems(runs: Sequence[ReportRun], bounds: Sequence[ReportRun], met
 def _describe_databases(runs: Sequence[ReportRun], mains: Sequence[str | None]) -> str:
     """Say the interval of the best run where the databases are a sample, too; empty without any."""
     first = order_runs(runs)[0]
-    run, metric = runs[first].run, mains[first]
+    run, metric = runs[first].result, mains[first]
     if metric is None or not databases(run):
         return ""
     # A metric of rankings may belong to the run that answers are built on.
@@ -268,7 +268,7 @@ def _score_parts(
     """
     if metric is None or not _values([run], metric):
         return [nan] * len(kept)
-    result = run.run if metric in {*run.run.stored.scores} else run.run.rankings_run
+    result = run.result if metric in {*run.result.stored.scores} else run.result.rankings_run
     try:
         measured = measure(result, metric)
     except MissingPluginError:
@@ -296,8 +296,8 @@ def list_reasons(runs: Sequence[ReportRun]) -> Shown:
     rows = [
         (i, why, counts)
         for i, run in enumerate(runs)
-        if run.run.stored.report
-        for why, counts in run.task.view.breakdown(run.run.stored.report).items()
+        if run.result.stored.report
+        for why, counts in run.task.view.breakdown(run.result.stored.report).items()
     ]
     totals = Counter[str]()
     for _, _, counts in rows:
@@ -309,7 +309,7 @@ def list_reasons(runs: Sequence[ReportRun]) -> Shown:
 def count_queries_and_times(runs: Sequence[ReportRun]) -> dict[str, list[str]]:
     """Lay out how many queries were asked, failed and so on, and how long that took."""
     counts, answers = (
-        [run.run.rankings_run.stored.counts for run in runs],
+        [run.result.rankings_run.stored.counts for run in runs],
         [run.answers for run in runs],
     )
     numbers: dict[str, Sequence[float | None]] = {"asked": [each.asked for each in counts]}
@@ -322,7 +322,7 @@ def count_queries_and_times(runs: Sequence[ReportRun]) -> dict[str, list[str]]:
     costs = [each.cost if each else None for each in answers]
     if any(costs):
         columns["cost"] = [score(cost or None, 4) for cost in costs]
-    times = [run.run.times for run in runs]
+    times = [run.result.times for run in runs]
     latencies: list[Mapping[str, float]] = [each.latency or {} for each in times]
     for name, stage, spent in (
         ("index", "embed_corpus", [each.index for each in times]),
