@@ -152,9 +152,9 @@ def _to_document(run: "Result") -> dict[str, Any]:
     """Return all of a run but its answers: part -> entry -> value; ``scores`` as stored."""
     from target_bench.runs.manifest import flatten
     from target_bench.runs.score_tables import describe_edited
-    from target_bench.runs.times import cold
+    from target_bench.runs.times import read_cold_times
 
-    manifest, times = run.run.manifest, cold(run.run.manifest)
+    manifest, times = run.run.manifest, read_cold_times(run.run.manifest)
     scores = run.stored.scores if run.run.is_scored else {}
     answers = run.stored.answers.to_json() if run.run.is_scored and run.stored.answers else {}
     document: dict[str, Any] = {

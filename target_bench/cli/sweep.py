@@ -222,7 +222,7 @@ def _outcome_tables(outcomes: "Sequence[CellOutcome]") -> list[TextTable]:
 
 def _scores(task: str, outcomes: "Sequence[CellOutcome]") -> TextTable:
     from target_bench.runs.score_tables import metric_column, metrics_worth_a_column, score_cell
-    from target_bench.runs.times import STAGES, left_out_note
+    from target_bench.runs.times import STAGES, describe_left_out
 
     _, names = _names([outcome.cell for outcome in outcomes])
     answered = any(outcome.cell.generator is not None for outcome in outcomes)
@@ -238,7 +238,7 @@ def _scores(task: str, outcomes: "Sequence[CellOutcome]") -> TextTable:
         ]
         rows.append([str(outcome.cell.number), name, *values, _seconds(outcome)])
     times = [outcome.result.times for outcome in outcomes if outcome.result]
-    note = left_out_note((each.left_out for each in times), STAGES)
+    note = describe_left_out(times, STAGES)
     return TextTable(columns, rows, f"{task}; scores and their 95% intervals", note=note)
 
 

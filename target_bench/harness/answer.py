@@ -17,7 +17,7 @@ from target_bench.harness.systems import System
 from target_bench.models.generator_calls import iterate_answers
 from target_bench.runs.record_log import ANSWERS, Answered
 from target_bench.runs.run import Run
-from target_bench.runs.times import Took, add_times
+from target_bench.runs.times import StageTime, add_times
 
 _NOT_RETRIEVED = "retrieval: "
 """First words of the error of a query whose tables could not be retrieved."""
@@ -93,7 +93,7 @@ def answer(
         finally:
             if any_cached:
                 cache_use.record_answers(plugin, any_cached=True)
-            took = Took(time.perf_counter() - start, watch.used(), n)
+            took = StageTime(time.perf_counter() - start, watch.used(), n)
             stages = {"generate": took} if plugin is not None else {}
             run.write_manifest(**add_times(run.manifest, "timed_answers", stages))
 

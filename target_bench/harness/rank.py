@@ -23,7 +23,7 @@ from target_bench.harness.systems import System
 from target_bench.runs import times
 from target_bench.runs.record_log import RANKINGS
 from target_bench.runs.run import Run
-from target_bench.runs.times import Took
+from target_bench.runs.times import StageTime
 
 MOST_FAILURES = 10
 """Failures before any success that end a run: what fails on every query is a fault of its own."""
@@ -114,7 +114,7 @@ def _ask(
     n_asked, seconds, size = 0, 0.0, contract.batch_size(plugin)
     watch, embed = CacheWatch(), None
     try:
-        embed = Took(_embed(retriever, dataset, observer), watch.used())
+        embed = StageTime(_embed(retriever, dataset, observer), watch.used())
         observer.stage(f"{retriever.label}: retrieve", total=len(todo))
         while n_asked < len(todo):
             batch = todo[n_asked : n_asked + size]
@@ -123,7 +123,7 @@ def _ask(
                 rankings = contract.retrieve(
                     plugin, batch, top_k[-1], dataset.corpus.shuffled, most, retriever.reads_gold
                 )
-            seconds += took[0]
+            seconds += took.seconds
             batch = batch[: len(rankings)]  # the first ones alone where all fail
             pairs = zip(batch, rankings, strict=True)
             probed = [(q, ranking) for q, ranking in pairs if q.id in probes and not ranking.error]
@@ -146,7 +146,7 @@ def _ask(
             if not any_done and n_asked >= MOST_FAILURES:
                 raise _fault(retriever, dataset, todo[0], records[todo[0].id], n_asked)
     finally:
-        retrieve = Took(seconds, watch.used(), n_asked)
+        retrieve = StageTime(seconds, watch.used(), n_asked)
         _record_times(run, retriever, dataset.seconds, embed, retrieve)
         notes = [since + note for note in _read_notes(retriever, observer)]
         if asks_each_cutoff:
@@ -168,7 +168,7 @@ def _embed(retriever: System, dataset: Dataset, observer: Observer) -> float:
         times.time_work() as took,
     ):
         retriever.plugin.embed_corpus(dataset.corpus.handed_out())
-    return took[0]
+    return took.seconds
 
 
 def _choose_probes(retriever: System, dataset: Dataset, top_k: Sequence[int]) -> set[str]:
@@ -252,10 +252,10 @@ def _record_times(
     run: Run,
     retriever: System,
     load_seconds: float,
-    embed: Took | None = None,
-    retrieve: Took | None = None,
+    embed: StageTime | None = None,
+    retrieve: StageTime | None = None,
 ) -> None:
-    stages = {"load": Took(load_seconds)}
+    stages = {"load": StageTime(load_seconds)}
     if embed and retrieve and not is_bound(retriever.identity):  # no bound is a system
         stages |= {"embed_corpus": embed, "retrieve": retrieve}
     run.write_manifest(**times.add_times(run.manifest, "timed_queries", stages))

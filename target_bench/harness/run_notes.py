@@ -10,7 +10,7 @@ from target_bench.core.schema import Dataset, Retrieval
 from target_bench.core.task import Task
 from target_bench.core.text_tables import count_noun, list_first
 from target_bench.harness.systems import System
-from target_bench.runs import times
+from target_bench.runs.environment import SOURCES, describe_environment, format_now
 from target_bench.runs.run import Run
 
 
@@ -19,11 +19,9 @@ def begin_work(run: Run, system: System) -> None:
     if run.manifest.environment:
         run.begin_work()
         return
-    environment = {
-        **times.environment(system.packages),
-        times.SOURCES: hash_built_in_sources(system.plugin) if system.plugin is not None else {},
-    }
-    run.begin_work(environment=environment, started=times.now())
+    sources = hash_built_in_sources(system.plugin) if system.plugin is not None else {}
+    environment = {**describe_environment(system.packages), SOURCES: sources}
+    run.begin_work(environment=environment, started=format_now())
 
 
 def add_notes(run: Run, label: str, notes: Sequence[str], observer: Observer) -> None:
@@ -46,7 +44,7 @@ def warn_of_reuse(run: Run, system: System, observer: Observer) -> None:
     """Warn of what could make stored records differ from new ones, though identities agree."""
     if system.plugin is None:
         return
-    before = run.manifest.environment.get(times.SOURCES, {})
+    before = run.manifest.environment.get(SOURCES, {})
     now = hash_built_in_sources(system.plugin)
     changed = [name for name in before if now.get(name, before[name]) != before[name]]
     again = "to run it anew, name another --out folder"

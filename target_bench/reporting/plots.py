@@ -190,7 +190,7 @@ def milliseconds(run: Result) -> float | None:
     times = run.times
     if {"retrieve", "generate"} & times.left_out.keys():
         return None
-    return (times.retrieve or 0.0) + (times.generate or 0.0) or None
+    return (times.milliseconds("retrieve") or 0.0) + (times.milliseconds("generate") or 0.0) or None
 
 
 def find_front(points: Sequence[tuple[float, float]], higher_is_better: bool = True) -> list[int]:

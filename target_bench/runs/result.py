@@ -45,7 +45,7 @@ from target_bench.runs.slicing import (
     part_score,
     unknown_metric,
 )
-from target_bench.runs.times import ColdTimes, cold
+from target_bench.runs.times import ColdTimes, read_cold_times
 
 if TYPE_CHECKING:
     import pandas
@@ -182,10 +182,10 @@ class Result:
         Those of the rankings that answers are built on are included. A reused run keeps the times
         of its first time.
         """
-        own = cold(self.run.manifest)
+        own = read_cold_times(self.run.manifest)
         if self.rankings_run is self:
             return own
-        ranked = cold(self.rankings_run.run.manifest)
+        ranked = read_cold_times(self.rankings_run.run.manifest)
         return replace(
             ranked,
             seconds={**ranked.seconds, **own.seconds},

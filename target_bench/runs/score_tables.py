@@ -19,7 +19,7 @@ from target_bench.metrics.scores import (
     table_metrics,
 )
 from target_bench.runs.slicing import measure
-from target_bench.runs.times import left_out_note
+from target_bench.runs.times import describe_left_out
 
 if TYPE_CHECKING:
     from target_bench.runs.result import Result
@@ -175,7 +175,7 @@ def _table(
         [
             *result.command.names[: len(columns)],
             *(score_cell(name, result.scores.get(name)) for name in metrics),
-            *([result.times.cell(stage)] if timed else []),
+            *([result.times.write_milliseconds(stage)] if timed else []),
             *([_latency_cell(result.times.latency)] if measured else []),
         ]
         for result in results
@@ -189,7 +189,7 @@ def _table(
     note = None
     if timed:
         columns.append(Column("ms/query" if first.command.generator else "ms, batch", right=True))
-        note = left_out_note((result.times.left_out for result in results), (stage,))
+        note = describe_left_out((result.times for result in results), (stage,))
     if measured:
         columns.append(Column("p50/p95 ms, single", right=True))
     return TextTable(columns, rows, title, note=note, marks=marks)

@@ -13,7 +13,7 @@ from target_bench.core.errors import PluginError
 from target_bench.core.schema import Corpus, TableId
 from target_bench.runs.result import Result, Results, find_headline
 from target_bench.runs.slicing import measure
-from target_bench.runs.times import cold
+from target_bench.runs.times import read_cold_times
 from tests.builders import Record, Recorder, only, rewrite, same_scores
 from tests.runs.stored import Runs, copied
 from tests.target import TARGET
@@ -67,7 +67,7 @@ def test_a_run_of_rankings(runs: Runs) -> None:
     assert run.queries.values["recall@10"].mean() == pytest.approx(run.scores["recall@10"].value)
     assert len(run.queries.statistics["recall@10"]) == len(run.queries.properties["task"]) == 280
     assert run.run.id == runs.bm25.name[-12:]
-    assert run.times.retrieve is not None
+    assert run.times.milliseconds("retrieve") is not None
 
 
 def test_a_run_of_answers(runs: Runs) -> None:
@@ -79,7 +79,7 @@ def test_a_run_of_answers(runs: Runs) -> None:
     assert run.stored.answers is not None
     assert run.stored.answers.asked == run.stored.n_queries == 144
     assert {"retrieve", "generate"} <= set(run.times.seconds)
-    assert "retrieve" not in cold(run.run.manifest).seconds
+    assert "retrieve" not in read_cold_times(run.run.manifest).seconds
 
 
 def test_judgements(tmp_path: Path) -> None:

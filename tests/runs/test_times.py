@@ -10,14 +10,15 @@ from typing import Any
 import pytest
 
 from target_bench.core.registry import installed_version
-from target_bench.runs import times as times_module
+from target_bench.runs import environment
+from target_bench.runs.environment import describe_environment
 from target_bench.runs.manifest import Identity, Manifest
 from target_bench.runs.times import (
-    Took,
+    ColdTimes,
+    StageTime,
     add_times,
-    cold,
-    environment,
-    left_out_note,
+    describe_left_out,
+    read_cold_times,
     time_work,
 )
 from tests.builders import ASKED, run_identity
@@ -41,38 +42,42 @@ def _with(identity: dict[str, Any], **entries: Any) -> Manifest:
 
 
 def test_only_times_in_which_nothing_was_cached_are_shown() -> None:
-    assert cold(_manifest(BM25)).seconds.keys() == {"load", "score"}  # it does not say
     caches = {"embed_corpus": ["embeddings"], "retrieve": [], "latency": ["a", "b"]}
-    times = cold(_manifest(DENSE, from_caches=caches))
-    assert (times.index, times.retrieve, times.latency) == (None, 10.0, None)
+    times = read_cold_times(_manifest(DENSE, from_caches=caches))
+    assert "embed_corpus" not in times.seconds
+    assert (times.milliseconds("retrieve"), times.latency) == (10.0, None)
     assert times.left_out == {
         "embed_corpus": "from a cache (embeddings)",
         "latency": "from a cache (a, b)",
     }
-    note = left_out_note([times.left_out, {}])
+    note = describe_left_out([times, ColdTimes()])
     assert note == "– is a time that is not shown: from a cache (embeddings); from a cache (a, b)."
-    assert left_out_note([times.left_out], ("retrieve",)) is None
+    assert describe_left_out([times], ("retrieve",)) is None
 
 
 @pytest.mark.parametrize("plugin", [{"mode": "no-context"}, {"run_file": "abc"}, {}])
 def test_what_was_not_computed_has_no_times(plugin: dict[str, Any]) -> None:
-    times = cold(_manifest(plugin))
+    times = read_cold_times(_manifest(plugin))
     assert times.seconds == {"load": 0.1, "score": 0.2}
     assert (times.timed_queries, times.latency, times.left_out) == (0, None, {})
 
 
 def test_times_of_a_run_that_is_gone_on_with() -> None:
     """Ranking adds up; what was cached in any part is."""
-    stages = {"load": Took(0.5), "embed_corpus": Took(2.0), "retrieve": Took(1.0, (), 10)}
+    stages = {
+        "load": StageTime(0.5),
+        "embed_corpus": StageTime(2.0),
+        "retrieve": StageTime(1.0, (), 10),
+    }
     first = add_times(_with({}), "timed_queries", stages)
     assert first["from_caches"] == {"embed_corpus": [], "retrieve": []}
-    stages = {"load": Took(0.4), "embed_corpus": Took(0.1, ["index"])}
-    stages["retrieve"] = Took(0.5, ["embeddings"], 5)
+    stages = {"load": StageTime(0.4), "embed_corpus": StageTime(0.1, ["index"])}
+    stages["retrieve"] = StageTime(0.5, ["embeddings"], 5)
     second = add_times(_with({}, **first), "timed_queries", stages)
     assert second["seconds"] == {"load": 0.4, "embed_corpus": 2.0, "retrieve": 1.5}
     assert second["from_caches"] == {"embed_corpus": [], "retrieve": ["embeddings"]}
     assert second["timed_queries"] == 15
-    nothing = add_times(_with({}), "timed_queries", {"load": Took(0.5)})
+    nothing = add_times(_with({}), "timed_queries", {"load": StageTime(0.5)})
     assert nothing == {"seconds": {"load": 0.5}, "timed_queries": 0, "from_caches": {}}
 
 
@@ -84,7 +89,7 @@ def test_answers_read_from_a_file_are_not_said_to_come_from_a_cache() -> None:
         queries=3,
         timed_answers=3,
     )
-    assert cold(manifest).left_out == {"generate": "answers read from a file"}
+    assert read_cold_times(manifest).left_out == {"generate": "answers read from a file"}
 
 
 def _git(folder: Path, *arguments: str) -> str:
@@ -97,7 +102,7 @@ def _git(folder: Path, *arguments: str) -> str:
 
 def test_what_an_environment_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
-    recorded = environment({"numpy": "1.0"})
+    recorded = describe_environment({"numpy": "1.0"})
     assert recorded["used_packages"] == {"numpy": "1.0"}
     assert recorded["host"]
     assert recorded["processors"] == os.cpu_count()
@@ -112,20 +117,20 @@ def test_commit_of_the_working_folder(tmp_path: Path, monkeypatch: pytest.Monkey
     """Files that git does not track make no commit dirty."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    monkeypatch.setattr(times_module, "_GIT_FRESH", 1e-9)  # else an answer holds for seconds
-    assert environment({})["git"] is None
+    monkeypatch.setattr(environment, "_GIT_FRESH", 1e-9)  # else an answer holds for seconds
+    assert describe_environment({})["git"] is None
     _git(tmp_path, "init", "-q")
-    assert environment({})["git"] is None
+    assert describe_environment({})["git"] is None
     (tmp_path / "a").write_text("1", encoding="utf-8")
     _git(tmp_path, "add", "a")
     _git(tmp_path, "commit", "-qm", "one")
     (tmp_path / "untracked").touch()
     commit = _git(tmp_path, "rev-parse", "HEAD")
-    assert environment({})["git"] == {"commit": commit, "dirty": False}
+    assert describe_environment({})["git"] == {"commit": commit, "dirty": False}
     (tmp_path / "a").write_text("2", encoding="utf-8")
-    assert environment({})["git"] == {"commit": commit, "dirty": True}
+    assert describe_environment({})["git"] == {"commit": commit, "dirty": True}
     monkeypatch.setenv("PATH", str(tmp_path))  # without git
-    assert environment({})["git"] is None
+    assert describe_environment({})["git"] is None
 
 
 def test_works_of_two_threads_may_overlap() -> None:

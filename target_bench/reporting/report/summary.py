@@ -37,7 +37,7 @@ from target_bench.runs.slicing import (
     part_score,
     partition,
 )
-from target_bench.runs.times import LATENCY, left_out_note
+from target_bench.runs.times import LATENCY, describe_left_out
 
 Shown = dict[str, Any]
 """Variables of the template."""
@@ -63,7 +63,7 @@ def summarize(runs: Sequence[ReportRun], dataset: Dataset, by: Sequence[str] = (
         "differences": list_differences(runs, mains),
         "wrong": list_reasons(runs),
         "columns": count_queries_and_times(runs),
-        "times_note": left_out_note(run.result.times.left_out for run in runs) or "",
+        "times_note": describe_left_out(run.result.times for run in runs) or "",
         "slices": score_slices(runs, mains, dataset, by) if any(mains) else [],
     }
 
@@ -325,9 +325,9 @@ def count_queries_and_times(runs: Sequence[ReportRun]) -> dict[str, list[str]]:
     times = [run.result.times for run in runs]
     latencies: list[Mapping[str, float]] = [each.latency or {} for each in times]
     for name, stage, spent in (
-        ("index", "embed_corpus", [each.index for each in times]),
-        ("ranking", "retrieve", [each.retrieve for each in times]),
-        ("answer", "generate", [each.generate for each in times]),
+        ("index", "embed_corpus", [each.seconds.get("embed_corpus") for each in times]),
+        ("ranking", "retrieve", [each.milliseconds("retrieve") for each in times]),
+        ("answer", "generate", [each.milliseconds("generate") for each in times]),
         ("p50", LATENCY, [each.get("p50") for each in latencies]),
         ("p95", LATENCY, [each.get("p95") for each in latencies]),
     ):
