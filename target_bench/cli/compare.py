@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -12,9 +12,6 @@ from target_bench.cli.output import check_output, fold_notes, print_json
 from target_bench.cli.progress import TerminalObserver
 from target_bench.core.errors import ConfigError
 from target_bench.core.run_config import RUNS
-
-if TYPE_CHECKING:
-    from target_bench.runs.newest import Shared
 
 COMPARE_HELP = """Compare stored runs on the same queries: intervals, paired tests, effect sizes.
 
@@ -139,9 +136,7 @@ def plot(
         if context.params[name] and name not in _OPTIONS[kind]:
             raise ConfigError(f"--{name.replace('_', '-')} is not for plot {kind}")
     varied = _VARIED.get(kind)
-    folders = _find_named_runs(
-        runs, {name: value for name, value in COMPARED.items() if name != varied}
-    )
+    folders = _find_named_runs(runs, [name for name in COMPARED if name != varied])
     if kind == "recall-at-k":
         with TerminalObserver() as observer:
             plots.recall_at_k(folders, output, data_dir, observer)
@@ -152,7 +147,7 @@ def plot(
     typer.echo(output)
 
 
-def _find_named_runs(runs: Sequence[str], shared: "Shared") -> list[Path]:
+def _find_named_runs(runs: Sequence[str], shared: Sequence[str]) -> list[Path]:
     """Return the run folders that are named, and say what of a folder of runs is left out."""
     from target_bench.core.text_tables import say_wrapped
     from target_bench.reporting.compare import find_runs

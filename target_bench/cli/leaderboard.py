@@ -93,9 +93,9 @@ def submit(
     """Read the card, pack and say what was packed."""
     from target_bench.reporting.leaderboard.card import read_card
     from target_bench.reporting.leaderboard.pack import add_retrievals, list_corpora, pack
-    from target_bench.runs.find import find
+    from target_bench.runs.find import find_run
 
-    folders = add_retrievals([find(run, RUNS) for run in runs])
+    folders = add_retrievals([find_run(run, RUNS) for run in runs])
     if card is None:
         corpora = ", ".join(f"{name}: no" for name in list_corpora(folders))
         raise ConfigError(

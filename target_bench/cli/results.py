@@ -150,7 +150,7 @@ def describe_next(results: "Sequence[Result]", n_notes: int, n_groups: int) -> I
 
 def _are_newest(results: "Sequence[Result]") -> bool:
     """Return whether a report of their folder shows these runs; those used again may be old."""
-    from target_bench.runs.newest import REPORTED, newest_runs
+    from target_bench.runs.newest import REPORTED, find_newest_runs
 
-    folders, _ = newest_runs(results[0].folder.parent, REPORTED)
+    folders, _ = find_newest_runs(results[0].folder.parent, REPORTED)
     return {result.folder for result in results} <= set(folders)

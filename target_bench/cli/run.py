@@ -244,7 +244,7 @@ def score(
     offline: Offline = False,
 ) -> None:
     """Score rankings or answers on a corpus, or what a run folder holds."""
-    from target_bench.runs.find import find, is_name
+    from target_bench.runs.find import find_run, is_run_name
 
     options = RunConfig(**given)
     confirm = print_cost if yes else ask_to_pay
@@ -252,8 +252,8 @@ def score(
     if corpus and not (run_file or predictions or order):
         plugin = corpus.partition(":")[0]
         if not registry.is_known("corpus", plugin) and not Path(plugin).exists():
-            find(corpus, options.out)  # a misspelled run is told as one
-    if corpus and not registry.is_known("corpus", corpus) and is_name(corpus, options.out):
+            find_run(corpus, options.out)  # a misspelled run is told as one
+    if corpus and not registry.is_known("corpus", corpus) and is_run_name(corpus, options.out):
         fitting = {"top_k", "data_dir", "out", "metrics"}
         if run_file or predictions or order or given.keys() - fitting:
             raise ConfigError(
@@ -265,7 +265,7 @@ def score(
         from target_bench.runs.result import read_run
 
         with print_at_end(*shown) as (observer, results):
-            stored = ResumedRun(read_run(find(corpus, options.out)), options.data_dir, observer)
+            stored = ResumedRun(read_run(find_run(corpus, options.out)), options.data_dir, observer)
             scored = stored.score(task, confirm, options.metrics)
             for result in scored:
                 result.by = tuple(by or ())

@@ -125,11 +125,11 @@ def show(
     as_json: options.AsJson = False,
 ) -> None:
     """Print the content of a run folder."""
-    from target_bench.runs.find import find
+    from target_bench.runs.find import find_run
     from target_bench.runs.result import read_run
     from target_bench.runs.score_tables import slice_table, slices_to_json
 
-    stored = read_run(find(run, out))
+    stored = read_run(find_run(run, out))
     document = _to_document(stored)
     problem = document.get("problem")
     slices = {} if problem else {name: stored.scores_by(name) for name in by or ()}
@@ -246,13 +246,13 @@ def why(
 ) -> None:
     """Print the differences between two runs, or between a run and its command now."""
     from target_bench.harness.resume import make_manifest_again
-    from target_bench.runs.find import find
+    from target_bench.runs.find import find_run
     from target_bench.runs.result import read_run
     from target_bench.runs.why import find_changes, read_copies
 
     if len(runs) > 2:
         raise ConfigError(f"{len(runs)} runs: name one, or two that are compared")
-    first, *others = [read_run(find(name, out)) for name in runs]
+    first, *others = [read_run(find_run(name, out)) for name in runs]
     if others:
         after, sources = others[0].run.manifest, read_copies(others[0])
         heading = f"{first.folder.name} and {others[0].folder.name} differ:"
@@ -297,11 +297,11 @@ def export(
     """Write the rankings of a run, with its corpus loaded."""
     from target_bench.data.formats import detect
     from target_bench.data.load import is_path, load
-    from target_bench.runs.find import find
+    from target_bench.runs.find import find_run
     from target_bench.runs.ranking_files import export_trec
     from target_bench.runs.result import read_run
 
-    stored = read_run(find(run, RUNS))
+    stored = read_run(find_run(run, RUNS))
     name = corpus or stored.command.corpus
     if name is None:
         raise ConfigError(

@@ -13,16 +13,15 @@ from target_bench.runs.differences import (
     check_same_data,
     check_same_slices,
     describe_method,
-    labels,
+    make_labels,
 )
-from target_bench.runs.find import find, find_by_label, is_store
+from target_bench.runs.find import find_run, find_runs_by_label, is_folder_of_runs
 from target_bench.runs.manifest import read_manifest
 from target_bench.runs.newest import (
     BASELINE_OF_FOLDER,
     COMPARED,
-    Shared,
-    newest_runs,
-    newest_runs_of_corpora,
+    find_newest_runs,
+    find_newest_runs_of_corpora,
 )
 from target_bench.runs.result import SYNTHETIC, Result, Results, find_headline, read_run
 from target_bench.runs.score_tables import databases, describe_edited
@@ -183,9 +182,9 @@ def choose_runs(
     named: Any = [runs] if isinstance(runs, str | Path | Result) else runs
     named = list(named) if isinstance(named, Iterable) else named
     first_named = named[0] if isinstance(named, list) and named else None
-    is_folder = isinstance(first_named, str | Path) and is_store(first_named)
+    is_folder = isinstance(first_named, str | Path) and is_folder_of_runs(first_named)
     if several_corpora and is_folder and len(named) == 1:
-        folders, left_out = newest_runs_of_corpora(Path(str(first_named)))
+        folders, left_out = find_newest_runs_of_corpora(Path(str(first_named)))
         notes = [left_out] if left_out else []
     else:
         folders, notes = find_runs(named, out)
@@ -204,12 +203,12 @@ def choose_runs(
 
 
 def find_runs(
-    runs: RunLike | Iterable[RunLike], out: str | Path, shared: Shared = COMPARED
+    runs: RunLike | Iterable[RunLike], out: str | Path, shared: Sequence[str] = COMPARED
 ) -> tuple[list[Path], list[str]]:
-    """Return the run folders that are named, and what to say of the choice among others.
+    """Return the run folders that are named, and notes on the runs that were left out.
 
-    A folder of runs stands for the runs beside its newest one (``newest_runs``). A label, as
-    ``bm25``, is a run of the newest data on which there are runs of all labels that are named.
+    Of a folder of runs the newest ones are taken (``find_newest_runs``). Of the runs with a label,
+    as ``bm25``, the one on the newest data on which there are runs of all labels is taken.
     """
     named = [runs] if isinstance(runs, str | Path | Result) else runs
     if not isinstance(named, Iterable):
@@ -220,10 +219,10 @@ def find_runs(
     folders: list[Path] = []
     notes: list[str | None] = []
     beside: list[Path] = []
-    labels_of = {run: find_by_label(run, Path(out)) for run in named if isinstance(run, str)}
+    labels_of = {run: find_runs_by_label(run, Path(out)) for run in named if isinstance(run, str)}
     if any(len(of_label) > 1 for of_label in labels_of.values()):
         names = [name for name, of_label in labels_of.items() if of_label]
-        beside, left_out = newest_runs(Path(out), shared, names)
+        beside, left_out = find_newest_runs(Path(out), shared, names)
         notes.append(left_out)
     for run in named:
         if isinstance(run, Result):
@@ -232,13 +231,13 @@ def find_runs(
             several, more = find_runs(run, out, shared)
             folders += several
             notes += more
-        elif is_store(run):
-            several, left_out = newest_runs(Path(run), shared)
+        elif is_folder_of_runs(run):
+            several, left_out = find_newest_runs(Path(run), shared)
             folders += several
             notes.append(left_out)
         else:
             of_label = [folder for folder in beside if folder in labels_of.get(str(run), ())]
-            folders.append(of_label[0] if len(of_label) == 1 else find(run, Path(out)))
+            folders.append(of_label[0] if len(of_label) == 1 else find_run(run, Path(out)))
     return folders, [note for note in notes if note]
 
 
@@ -303,11 +302,11 @@ def _name_systems(groups: Mapping[str, Sequence[Result]]) -> dict[Path, str]:
     """Return run folder -> what its system is called on all corpora."""
     runs = [run for group in groups.values() for run in group]
     if len(groups) == 1:
-        return dict(zip([run.folder for run in runs], labels(runs), strict=True))
+        return dict(zip([run.folder for run in runs], make_labels(runs), strict=True))
     first: dict[tuple[str, ...], Result] = {}
     for run in runs:
         first.setdefault(describe_method(run), run)
-    names = dict(zip(first, labels(list(first.values())), strict=True))
+    names = dict(zip(first, make_labels(list(first.values())), strict=True))
     return {run.folder: names[describe_method(run)] for run in runs}
 
 

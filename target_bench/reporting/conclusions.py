@@ -20,7 +20,7 @@ from target_bench.reporting.compare import corpus_name, leading_metric
 from target_bench.reporting.layouts import lay_out_tests
 from target_bench.reporting.rows import Comparison, Row, Values, correct, make_rows
 from target_bench.reporting.sentences import capitalize, describe_differences
-from target_bench.runs.differences import PLUGINS, settings, varying
+from target_bench.runs.differences import PLUGINS, find_varying, read_settings
 from target_bench.runs.result import Result
 from target_bench.runs.slicing import Measured, make_mean, measure
 
@@ -207,9 +207,9 @@ def list_factors(runs: Sequence[Result]) -> dict[str, tuple[str, ...]]:
 
     A setting that all runs of a plug-in share belongs to the plug-in and is no factor.
     """
-    chosen = [settings(run) for run in runs]
+    chosen = [read_settings(run) for run in runs]
     columns: dict[str, tuple[str, ...]] = {}
-    for name in varying(chosen):
+    for name in find_varying(chosen):
         kind, dot, _ = name.partition(".")
         plugins = {(run.get(kind), run.get(name)) for run in chosen}
         if name in _SHARED or (dot and len(plugins) == len({plugin for plugin, _ in plugins})):

@@ -30,7 +30,7 @@ from target_bench.metrics import stats
 from target_bench.metrics.retrieval import judge, parse
 from target_bench.metrics.scores import canonical_name, find_spec
 from target_bench.reporting.compare import leading_metric
-from target_bench.runs.differences import check_same_data, labels
+from target_bench.runs.differences import check_same_data, make_labels
 from target_bench.runs.record_log import write_file
 from target_bench.runs.result import Result, find_headline, read_run
 
@@ -53,7 +53,7 @@ def recall_at_k(
     runs = read_runs(folders, path)
     curves = [recall_at_every_k(run, data_dir, observer or Observer()) for run in runs]
     with _picture(path, runs) as axes:
-        for i, (name, curve) in enumerate(zip(labels(runs), curves, strict=True)):
+        for i, (name, curve) in enumerate(zip(make_labels(runs), curves, strict=True)):
             ks = np.arange(1, len(curve[0]) + 1)
             _line_with_band(axes, i, name, ks, *curve, markevery=1 + len(ks) // 13)
         axes.locator_params("x", integer=True)
@@ -80,7 +80,7 @@ def over_distractors(folders: Sequence[Path], path: Path, metric: str | None = N
         raise ConfigError(
             f"all runs have {sizes[0]:,} distractors; name runs with different --distractors"
         )
-    names = labels([next(iter(points.values())) for points in lines.values()])
+    names = make_labels([next(iter(points.values())) for points in lines.values()])
     with _picture(path, runs) as axes:
         for i, (label, points) in enumerate(zip(names, lines.values(), strict=True)):
             scores = [points[n][name] for n in sorted(points)]
@@ -102,7 +102,8 @@ def pareto(folders: Sequence[Path], path: Path, metric: str | None = None) -> No
     runs = read_runs(folders, path)
     name = canonical_name(metric) if metric else leading_metric(runs)[0]
     spec = find_spec(name, runs[0].stored.scores.get(name))
-    names, times, scores = labels(runs), list(map(milliseconds, runs)), [run[name] for run in runs]
+    names, times = make_labels(runs), list(map(milliseconds, runs))
+    scores = [run[name] for run in runs]
     points = {
         i: (time, score.value)
         for i, (time, score) in enumerate(zip(times, scores, strict=True))

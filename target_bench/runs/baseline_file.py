@@ -11,7 +11,7 @@ from typing import Any
 from target_bench.core.errors import ConfigError, DataError, StoreError, reason
 from target_bench.core.files import atomic_write, parse_json
 from target_bench.core.text_tables import count_noun
-from target_bench.runs.find import find
+from target_bench.runs.find import find_run
 from target_bench.runs.manifest import read_key
 from target_bench.runs.result import Result, find_headline
 from target_bench.runs.score_files import PER_QUERY, STATISTICS
@@ -80,7 +80,7 @@ def open_baseline(name: str | Path, root: Path, run: Path) -> Iterator[Path]:
     path = Path(name)
     with TemporaryDirectory(prefix="target-bench-baseline-") as scratch:
         if path.suffix != ".json":
-            stored = find(name, root)
+            stored = find_run(name, root)
             is_run = stored.samefile(run)
             yield _unpack(_to_document(Result(stored)), Path(scratch)) if is_run else stored
             return

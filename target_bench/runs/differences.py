@@ -1,8 +1,8 @@
-"""Runs side by side: their labels, in what they differ, and whether they can be compared.
+"""Runs side by side: their labels, their differences, and whether they can be compared.
 
-A run is called by the user's names, or by the settings in which it differs from the others:
-``bm25:k1=0.9,b=0.4`` and ``bm25:k1=1.2,b=0.4`` are called ``bm25:k1=0.9`` and ``bm25:k1=1.2``. What
-runs of one plug-in share is left out; where only one run has a plug-in, all its settings stand.
+A label has the settings in which a run differs from the others: ``bm25:k1=0.9,b=0.4`` and
+``bm25:k1=1.2,b=0.4`` are labelled ``bm25:k1=0.9`` and ``bm25:k1=1.2``. A plug-in that only one run
+has is shown with all its settings, and a label that the user gave without any.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,24 +20,25 @@ if TYPE_CHECKING:
 PLUGINS: Sequence[registry.Kind] = ("retriever", "generator", "task")
 """The plug-ins of a run that have settings of their own."""
 
-_ALONE = ("corpus", "split", "task", "about")  # settings whose value says enough
-
-# Settings that say what a run is of, and not how it answers.
 _DATA = ("corpus", "split", "distractors", "about", "limit", "task")
+"""Settings that choose tables and queries, and say nothing about the method."""
 
-_SHORTEST = 6  # characters of an id that tells runs apart where nothing else does
+_SHOWN_WITHOUT_NAME = ("corpus", "split", "task", "about")
+"""Settings whose value says enough: ``validation`` and not ``split=validation``."""
+
+_SHORTEST_ID = 6  # characters
 
 
 class Plugin(NamedTuple):
     """A plug-in of a run as the command named it."""
 
-    target: str  # what the user calls it, or its name, file or module
+    target: str  # the label that the user gave it, else its name, file or module
     settings: Mapping[str, str]  # setting -> value, as it was written
-    is_named: bool = False  # whether the user gave it a name
+    is_named: bool = False  # whether the user gave it a label
 
 
-def plugins(run: "Result") -> dict[str, Plugin]:
-    """Return retriever, generator and task of a run, as far as it has them."""
+def read_plugins(run: "Result") -> dict[str, Plugin]:
+    """Return kind -> plug-in: retriever, generator and task of a run, as far as it has them."""
     command = run.command
     names = {"retriever": command.retriever_name, "generator": command.generator_name}
     texts = {kind: getattr(command, kind) for kind in PLUGINS}
@@ -58,22 +59,27 @@ def _read_plugin(kind: registry.Kind, text: str, name: str | None) -> Plugin:
     return Plugin(name or target, written, is_named=name is not None)
 
 
-def settings(run: "Result") -> dict[str, str]:
-    """Return setting -> value of all that a user chose for a run, as text.
+def read_settings(run: "Result") -> dict[str, str]:
+    """Return setting -> value, as text, of all that a user chose for a run.
 
-    Those of plug-ins are called ``retriever.k1`` and so on; ``retriever`` itself is what it is
-    called. A setting that was left at its default is not there.
+    Settings of plug-ins are called ``retriever.k1`` and so on; those left at their defaults are
+    not there. The value of ``retriever`` itself is its ``Plugin.target``.
     """
     command = run.command
-    values = {"corpus": run.identity.corpus, "split": run.identity.split}
-    values["distractors"] = " + ".join(command.distractors) or "none"
-    chosen = {"about": command.about, "limit": command.limit}
     cutoffs = run.rankings_run.identity.top_k
-    chosen |= {"k": cutoffs[-1] if cutoffs else None, **(command.prompting or {})}
-    if run.identity.has_answers and cutoffs:
+    chosen: dict[str, Any] = {
+        "corpus": run.identity.corpus,
+        "split": run.identity.split,
+        "distractors": " + ".join(command.distractors) or "none",
+        "about": command.about,
+        "limit": command.limit,
+        "k": cutoffs[-1] if cutoffs else None,
+        **(command.prompting or {}),
+    }
+    if run.identity.has_answers and cutoffs:  # a prompt holds all retrieved tables by default
         chosen["tables"] = chosen.get("tables") or cutoffs[-1]
-    values |= {name: str(value) for name, value in chosen.items() if value is not None}
-    for kind, plugin in plugins(run).items():
+    values = {name: str(value) for name, value in chosen.items() if value is not None}
+    for kind, plugin in read_plugins(run).items():
         values[kind] = plugin.target
         values |= {f"{kind}.{name}": value for name, value in plugin.settings.items()}
     return values
@@ -82,28 +88,30 @@ def settings(run: "Result") -> dict[str, str]:
 def describe_method(run: "Result") -> tuple[str, ...]:
     """Return the settings that identify a method on any corpus.
 
-    A plug-in with a name is identified by it, so that one method may have other settings on each
+    A plug-in with a label is identified by it, so that one method may have other settings on each
     corpus.
     """
-    left_out = [f"{kind}." for kind, plugin in plugins(run).items() if plugin.is_named]
+    values = read_settings(run)
+    for name in _DATA:
+        values.pop(name, None)
+    if not run.identity.has_answers:
+        values.pop("k", None)  # a deeper ranking is of the same method, a longer prompt is not
+    labelled = tuple(f"{kind}." for kind, plugin in read_plugins(run).items() if plugin.is_named)
     return tuple(
-        f"{name}={value}"
-        for name, value in sorted(settings(run).items())
-        if name not in _DATA
-        and (name != "k" or run.identity.has_answers)
-        and not name.startswith(tuple(left_out))
+        f"{name}={value}" for name, value in sorted(values.items()) if not name.startswith(labelled)
     )
 
 
 def describe_system(run: "Result") -> tuple[str, ...]:
-    """Return what makes a system: all that tells runs apart but code and versions."""
-    values = settings(run) | {
-        path: str(value) for path, value in flatten(run.identity.content) if "config." in path
-    }
+    """Return the settings that identify a system; its code and versions do not count."""
+    values = read_settings(run)
+    for path, value in flatten(run.identity.content):
+        if "config." in path:  # constructor arguments of an object made in Python
+            values[path] = str(value)
     return tuple(f"{name}={value}" for name, value in sorted(values.items()))
 
 
-def varying(runs: Sequence[Mapping[str, str]]) -> list[str]:
+def find_varying(runs: Sequence[Mapping[str, str]]) -> list[str]:
     """Return the settings in which some of the runs differ, plug-ins first."""
     names = dict.fromkeys(name for run in runs for name in run)
     different = [name for name in names if len({run.get(name) for run in runs}) > 1]
@@ -113,22 +121,20 @@ def varying(runs: Sequence[Mapping[str, str]]) -> list[str]:
 # Labels
 
 
-def labels(runs: Sequence["Result"]) -> list[str]:
+def make_labels(runs: Sequence["Result"]) -> list[str]:
     """Return a label for each run, no two alike.
 
-    It is the name that the user gave, or the plug-in with the settings that differ from the other
-    runs of this plug-in. Runs that agree in these get what else they differ in: other settings,
-    else the beginning of their id, else the folder.
+    It is the label that the user gave, or the plug-in with the settings that differ from the other
+    runs of this plug-in. Runs that agree in these get in brackets what else they differ in: other
+    settings, else the beginning of their id, else the folder.
     """
-    of_runs = [plugins(run) for run in runs]
-    by_kind = [
-        _label_plugins([run_plugins.get(kind) for run_plugins in of_runs])
-        for kind in ("retriever", "generator")
-    ]
-    texts = [" + ".join(filter(None, pair)) for pair in zip(*by_kind, strict=True)]
-    for tell_apart in (_settings_apart, _ids_apart):
-        texts = _make_unique(texts, runs, tell_apart)
-    return texts
+    plugins = [read_plugins(run) for run in runs]
+    retrievers = _label_plugins([each.get("retriever") for each in plugins])
+    generators = _label_plugins([each.get("generator") for each in plugins])
+    pairs = zip(retrievers, generators, strict=True)
+    labels = [" + ".join(filter(None, pair)) for pair in pairs]
+    labels = _make_unique(labels, runs, _tell_apart_by_settings)
+    return _make_unique(labels, runs, _tell_apart_by_ids)
 
 
 def _label_plugins(plugins: Sequence[Plugin | None]) -> list[str]:
@@ -138,50 +144,53 @@ def _label_plugins(plugins: Sequence[Plugin | None]) -> list[str]:
         if plugin is None:
             texts.append("")
             continue
-        alike = [p.settings for p in plugins if p is not None and p.target == plugin.target]
-        if len(alike) > 1:
-            names = varying(alike)
+        same_target = [p.settings for p in plugins if p is not None and p.target == plugin.target]
+        if len(same_target) > 1:
+            names = find_varying(same_target)
         else:
             names = [] if plugin.is_named else list(plugin.settings)
-        written = ",".join(f"{k}={plugin.settings[k]}" for k in plugin.settings if k in names)
+        written = ",".join(f"{k}={value}" for k, value in plugin.settings.items() if k in names)
         texts.append(f"{plugin.target}:{written}" if written else plugin.target)
     return texts
 
 
 def _make_unique(
-    texts: Sequence[str],
+    labels: Sequence[str],
     runs: Sequence["Result"],
     tell_apart: Callable[[Sequence["Result"]], Sequence[str]],
 ) -> list[str]:
-    """Return the labels; those that several runs have with what tells these runs apart."""
-    unique = list(texts)
-    for label in {label for label in texts if texts.count(label) > 1}:
-        indices = [i for i, other in enumerate(texts) if other == label]
+    """Return the labels; those that several runs share with the text that tells them apart."""
+    unique = list(labels)
+    for label in {label for label in labels if labels.count(label) > 1}:
+        indices = [i for i, other in enumerate(labels) if other == label]
         for i, difference in zip(indices, tell_apart([runs[i] for i in indices]), strict=True):
             unique[i] = f"{label} ({difference})" if difference else label
     return unique
 
 
-def _settings_apart(runs: Sequence["Result"]) -> list[str]:
-    of_runs = [settings(run) for run in runs]
-    names = varying(of_runs)
-    texts = ([_setting_text(name, chosen.get(name)) for name in names] for chosen in of_runs)
+def _tell_apart_by_settings(runs: Sequence["Result"]) -> list[str]:
+    settings = [read_settings(run) for run in runs]
+    names = find_varying(settings)
+    texts = ([_format_setting(name, values.get(name)) for name in names] for values in settings)
     return [", ".join(filter(None, of_run)) for of_run in texts]
 
 
-def _setting_text(name: str, value: str | None) -> str:
+def _format_setting(name: str, value: str | None) -> str:
     if name == "distractors":
         return f"distractors: {value}"
-    return value or "" if name in _ALONE else f"{name}={'default' if value is None else value}"
+    if name in _SHOWN_WITHOUT_NAME:
+        return value or ""
+    return f"{name}=default" if value is None else f"{name}={value}"
 
 
-def _ids_apart(runs: Sequence["Result"]) -> list[str]:
-    if len({run.run.id for run in runs}) < len(runs):  # the same run, made twice
+def _tell_apart_by_ids(runs: Sequence["Result"]) -> list[str]:
+    ids = [run.run.id for run in runs]
+    if len(set(ids)) < len(ids):  # copies of one run in several folders
         return [str(run.folder) for run in runs]
-    n = _SHORTEST
-    while len({run.run.id[:n] for run in runs}) < len({run.run.id for run in runs}):
+    n = _SHORTEST_ID
+    while len({run_id[:n] for run_id in ids}) < len(ids):
         n += 1
-    return [run.run.id[:n] for run in runs]
+    return [run_id[:n] for run_id in ids]
 
 
 # Whether runs can be compared
@@ -200,41 +209,46 @@ def check_same_data(runs: Sequence["Result"], entries: Iterable[str], advice: st
     first, *others = runs
     for other in others:
         for entry in entries:
-            mine, theirs = getattr(first.identity, entry), getattr(other.identity, entry)
-            if mine != theirs:
+            if getattr(first.identity, entry) != getattr(other.identity, entry):
                 raise DataError(
                     f"{first.folder} and {other.folder} are of different {_DATA_WORDS[entry]}: "
-                    f"{_data_apart(first, other) or f'{mine:.12} and {theirs:.12}'}. {advice}"
+                    f"{_describe_data_difference(first, other, entry)}. {advice}"
                 )
 
 
-def _data_apart(run: "Result", other: "Result") -> str:
-    """Return the options in which runs differ, else the files."""
-    mine, theirs = data_options(run), data_options(other)
+def _describe_data_difference(run: "Result", other: "Result", entry: str) -> str:
+    """Return the options in which runs differ, else the files, else the values of an entry."""
+    mine, theirs = read_data_options(run), read_data_options(other)
     options = [
-        f"{name} {option_text(mine[name])} and {option_text(theirs[name])}"
+        f"{name} {format_option(mine[name])} and {format_option(theirs[name])}"
         for name in mine
         if mine[name] != theirs[name]
     ]
-    files = dict(sorted(run.run.manifest.files.items() ^ other.run.manifest.files.items()))
-    return ", ".join(options) or (f"files differ, as {list_first([*files], 3)}" if files else "")
+    if options:
+        return ", ".join(options)
+    files = {name for name, _ in run.run.manifest.files.items() ^ other.run.manifest.files.items()}
+    if files:
+        return f"files differ, as {list_first(sorted(files), 3)}"
+    return f"{getattr(run.identity, entry):.12} and {getattr(other.identity, entry):.12}"
 
 
-def data_options(run: "Result") -> dict[str, Any]:
-    """Return option -> value of all that says what a run is of."""
+def read_data_options(run: "Result") -> dict[str, Any]:
+    """Return option -> value of all that chooses the task, tables and queries of a run."""
     command = run.command
     return {
         "task": run.identity.task,
         "corpus": run.identity.corpus,
         "split": run.identity.split,
         "queries": run.run.manifest.queries,
-        **{name: getattr(command, name) for name in ("distractors", "about", "limit")},
+        "distractors": command.distractors,
+        "about": command.about,
+        "limit": command.limit,
     }
 
 
-def option_text(value: Any) -> str:
-    """Return the value of an option in a sentence."""
-    if isinstance(value, tuple):
+def format_option(value: Any) -> str:
+    """Return the value of an option as part of a sentence."""
+    if isinstance(value, list | tuple):
         return " + ".join(map(str, value)) or "none"
     return "none" if value is None else str(value)
 
@@ -242,11 +256,13 @@ def option_text(value: Any) -> str:
 def check_same_slices(
     runs: Sequence["Result"], names: Sequence[str], metrics: Sequence[str]
 ) -> None:
-    """Raise ``DataError`` if a query is in another part in one of the runs.
+    """Raise ``DataError`` unless each query has the same value of these properties in all runs.
 
     Rankings are reused without the properties of their queries, so these can differ.
     """
-    properties = {*names, *(("db_id",) if any("[db]" in metric for metric in metrics) else ())}
+    properties = set(names)
+    if any("[db]" in metric for metric in metrics):
+        properties.add("db_id")
     for name in sorted(properties):
         for other in runs[1:]:
             theirs = other.queries.properties.get(name)

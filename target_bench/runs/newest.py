@@ -1,108 +1,102 @@
-"""The runs that a folder of runs stands for in ``compare``, ``plot`` and ``report``.
+"""The runs that ``compare``, ``plot`` and ``report`` take from a folder of runs.
 
-They are those beside the run that began last: of each system its newest run. What the label of a
-run can say (``differences.labels``) makes a system: plug-ins, their settings, options.
+They are the newest run of each system, among the runs on the same data as the newest of all. Two
+runs are of one system if their labels could not tell them apart (``differences.make_labels``).
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from target_bench.core.errors import StoreError
 from target_bench.core.text_tables import count_noun
 from target_bench.runs.differences import (
-    data_options,
     describe_method,
     describe_system,
-    option_text,
+    format_option,
+    read_data_options,
 )
-from target_bench.runs.find import run_folders
+from target_bench.runs.find import list_run_folders
 from target_bench.runs.result import Result
 
-Shared = Mapping[str, Callable[[Result], Any]]
-"""What runs must have in common with the newest one: name -> its value."""
+COMPARED = ("task", "tables", "queries", "cutoffs")
+"""What runs in a comparison have in common with the newest one."""
 
-COMPARED: Shared = {
-    "task": lambda run: run.identity.task,
-    "tables": lambda run: run.identity.corpus_fingerprint,
-    "queries": lambda run: run.identity.queries_fingerprint,
-    "cutoffs": lambda run: run.identity.top_k,
-}
-"""In a comparison."""
-
-REPORTED: Shared = {"tables": lambda run: run.rankings_run.identity.corpus_fingerprint}
-"""In reports, one of each set of queries with the rankings and answers of all tasks."""
+REPORTED = ("tables",)
+"""What runs in reports have in common: one file shows rankings and answers of all tasks."""
 
 BASELINE_OF_FOLDER = "bm25 if it is there, else the oldest"
-"""The rule by which ``newest_runs`` puts a baseline first."""
+"""The rule by which ``find_newest_runs`` puts a baseline first."""
 
 
-def newest_runs(
-    root: Path, shared: Shared = COMPARED, names: Collection[str] = ()
-) -> tuple[list[Path], str | None]:
-    """Return the runs beside the one that began last, of each system the newest.
+class NewestRuns(NamedTuple):
+    """The runs that are taken from a folder."""
 
-    The baseline comes first (``BASELINE_OF_FOLDER``; upper and lower bounds last), then the others
-    as they began. Among the runs must be these ``names``: else those beside an earlier run are
-    tried. Also returned is a sentence on what was left out.
+    folders: list[Path]  # the baseline first, then by the time they began
+    left_out: str | None  # a sentence on the other runs
+
+
+def find_newest_runs(
+    root: Path, shared: Sequence[str] = COMPARED, labels: Collection[str] = ()
+) -> NewestRuns:
+    """Return the newest run of each system that has the same data as the newest run of all.
+
+    Args:
+        root: the folder of runs.
+        shared: what all must have in common, as ``COMPARED``.
+        labels: if these are not all among the runs, the data of the next older run are tried.
     """
-    finished = [run for run in map(Result, run_folders(root)) if run.run.is_scored]
-    readable = sorted(filter(_is_readable, finished), key=_read_start)
-    if not readable:
+    runs, n_unreadable = _read_finished(root)
+    if not runs:
         raise StoreError(f"{root}: holds no finished run; target-bench run mini makes some")
-    tried: set[tuple[Any, ...]] = set()
+    tried = []
     # Rankings that were made for answers to some of the questions come last.
-    for newest in sorted(readable, key=lambda run: (run.command.is_basis, -_read_start(run))):
-        values = tuple(read(newest) for read in shared.values())
+    for newest in sorted(runs, key=lambda run: (run.command.is_basis, -_read_start(run))):
+        data = _read_data(newest)
+        values = [data[name] for name in shared]
         if values in tried:
             continue
-        tried.add(values)
-        systems, left_out = _find_beside(newest, readable, shared)
-        if {run.command.label for run in systems}.issuperset(names):
-            if len(readable) < len(finished):
-                left_out["that cannot be read (runs list)"] = len(finished) - len(readable)
-            first = min(systems, key=_baseline_key)
-            systems.sort(key=lambda run: run is not first)
-            return [run.folder for run in systems], _left_out_sentence(left_out, root)
-    return [], None
+        tried.append(values)
+        systems, left_out = _find_systems(newest, runs, shared)
+        if {run.command.label for run in systems}.issuperset(labels):
+            baseline = min(systems, key=_baseline_key)
+            others = [run.folder for run in systems if run is not baseline]
+            sentence = _describe_left_out(left_out, n_unreadable, root)
+            return NewestRuns([baseline.folder, *others], sentence)
+    return NewestRuns([], None)
 
 
-def newest_runs_of_corpora(root: Path) -> tuple[list[Path], str | None]:
-    """Return the runs of ``newest_runs``, and those of the same task on other corpora.
+def find_newest_runs_of_corpora(root: Path) -> NewestRuns:
+    """Return the newest runs, and those of the same task and options on other corpora.
 
-    Of each other corpus they are the runs beside the last one with the same limit, distractors and
-    cutoffs, if the baseline is among them.
+    A corpus on which the baseline was not run is left out.
     """
-    folders, left_out = newest_runs(root)
-    scored = [
-        run for run in map(Result, run_folders(root)) if run.run.is_scored and _is_readable(run)
-    ]
-    scored.sort(key=_read_start)
-    chosen = {folder.resolve() for folder in folders}
-    newest = [run for run in scored if run.folder.resolve() in chosen][-1]
-    baseline = describe_method(Result(folders[0]))
-    last_of_corpus = {
-        run.identity.corpus: run for run in scored if _options(run) == _options(newest)
+    first = find_newest_runs(root)
+    runs, n_unreadable = _read_finished(root)
+    newest = [run for run in runs if run.folder in first.folders][-1]
+    newest_of_corpus = {
+        run.identity.corpus: run for run in runs if _read_options(run) == _read_options(newest)
     }
-    for corpus, last in last_of_corpus.items():
-        if corpus != newest.identity.corpus:
-            beside, _ = _find_beside(last, scored, COMPARED)
-            if any(describe_method(run) == baseline for run in beside):
-                folders += [run.folder for run in beside]
-    added = {folder.resolve() for folder in folders} - chosen
-    if added:
-        rest = [run for run in scored if run.folder.resolve() not in added]
-        left_out = _left_out_sentence(_find_beside(newest, rest, COMPARED)[1], root)
-    return folders, left_out
+    del newest_of_corpus[newest.identity.corpus]
+    baseline = describe_method(Result(first.folders[0]))
+    added: list[Path] = []
+    for run in newest_of_corpus.values():
+        systems, _ = _find_systems(run, runs, COMPARED)
+        if any(describe_method(system) == baseline for system in systems):
+            added += [system.folder for system in systems]
+    others = [run for run in runs if run.folder not in added]
+    _, left_out = _find_systems(newest, others, COMPARED)
+    sentence = _describe_left_out(left_out, n_unreadable, root)
+    return NewestRuns([*first.folders, *added], sentence)
 
 
-def _options(run: Result) -> tuple[Any, ...]:
-    """Return what runs of one comparison share beside their corpus."""
-    command = run.command
-    is_whole = command.about is None
-    return run.identity.task, is_whole, command.limit, command.distractors, run.identity.top_k
+def _read_finished(root: Path) -> tuple[list[Result], int]:
+    """Return the finished runs, oldest first, and how many more cannot be read."""
+    finished = [run for run in map(Result, list_run_folders(root)) if run.run.is_scored]
+    readable = [run for run in finished if _is_readable(run)]
+    return sorted(readable, key=_read_start), len(finished) - len(readable)
 
 
 def _is_readable(run: Result) -> bool:
@@ -118,47 +112,71 @@ def _read_start(run: Result) -> float:
     return datetime.fromisoformat(started).timestamp() if started else 0.0
 
 
-def _find_beside(
-    newest: Result, runs: Sequence[Result], shared: Shared
+def _read_data(run: Result) -> dict[str, Any]:
+    return {
+        "task": run.identity.task,
+        "tables": run.identity.corpus_fingerprint,
+        "queries": run.identity.queries_fingerprint,
+        "cutoffs": run.identity.top_k,
+    }
+
+
+def _read_options(run: Result) -> tuple[Any, ...]:
+    """Return what runs in a comparison of several corpora have in common."""
+    command, identity = run.command, run.identity
+    is_whole = command.about is None
+    return identity.task, is_whole, command.limit, command.distractors, identity.top_k
+
+
+def _find_systems(
+    newest: Result, runs: Sequence[Result], shared: Sequence[str]
 ) -> tuple[list[Result], Counter[str]]:
-    """Return the newest run of each system, and reason -> how many others there are."""
+    """Return the newest run of each system, and reason -> number of runs that are left out."""
     used_by_answers = {run.rankings_run.folder for run in runs if run.rankings_run is not run}
-    systems: dict[tuple[str, ...], Result] = {}
+    expected = _read_data(newest)
+    systems: dict[tuple[Any, ...], Result] = {}
     left_out: Counter[str] = Counter()
-    for run in runs:  # from the oldest on
-        other = next((name for name, read in shared.items() if read(run) != read(newest)), None)
-        if other is None:
-            data = (
-                run.identity.task,
-                run.identity.corpus_fingerprint,
-                run.identity.queries_fingerprint,
-            )
-            system = (*describe_system(run), *data)
+    for run in runs:  # the oldest first
+        data = _read_data(run)
+        different = [name for name in shared if data[name] != expected[name]]
+        if not different:
+            system = (describe_system(run), data["task"], data["tables"], data["queries"])
             if systems.pop(system, None):
                 left_out["older, of the same system"] += 1
             systems[system] = run
         elif run.folder not in used_by_answers:
-            left_out[_describe_difference(run, newest, other)] += 1
+            left_out[_describe_difference(run, newest, different[0])] += 1
     return list(systems.values()), left_out
 
 
-def _describe_difference(run: Result, newest: Result, shared: str) -> str:
-    """Return the first option in which a run differs from the newest one."""
-    mine, theirs = (data_options(r) | {"cutoffs": r.identity.top_k} for r in (run, newest))
-    options = [name for name in mine if mine[name] != theirs[name] and name != "queries"]
-    return f"with {options[0]} {option_text(mine[options[0]])}" if options else f"on other {shared}"
+def _describe_difference(run: Result, newest: Result, different: str) -> str:
+    """Return the first option in which a run differs from the newest, else the data."""
+    mine, theirs = _list_options(run), _list_options(newest)
+    for name in mine:
+        if mine[name] != theirs[name]:
+            return f"with {name} {format_option(mine[name])}"
+    return f"on other {different}"
+
+
+def _list_options(run: Result) -> Mapping[str, Any]:
+    options = read_data_options(run) | {"cutoffs": run.identity.top_k}
+    del options["queries"]  # their number follows from the others
+    return options
 
 
 def _baseline_key(run: Result) -> tuple[bool, bool, float]:
-    """Order runs so that the baseline is the smallest."""
+    """Sort the baseline first, and upper and lower bounds last."""
     is_plain_bm25 = run.command.retriever == "bm25" == run.command.names[0]
     return run.identity.is_bound, not is_plain_bm25, _read_start(run)
 
 
-def _left_out_sentence(left_out: Counter[str], root: Path) -> str | None:
-    if not left_out:
+def _describe_left_out(left_out: Counter[str], n_unreadable: int, root: Path) -> str | None:
+    counts = Counter(left_out)
+    if n_unreadable:
+        counts["that cannot be read (runs list)"] = n_unreadable
+    if not counts:
         return None
-    (first, n), *others = left_out.most_common()
+    (first, n), *others = counts.most_common()
     reasons = [f"{count_noun(n, 'run')} {first}", *(f"{n} {reason}" for reason, n in others)]
     return (
         f"Left out: {', '.join(reasons)}. To choose runs, name them: target-bench runs list --out "

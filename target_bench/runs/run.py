@@ -19,7 +19,7 @@ from typing import IO, Any, Literal, TypeVar
 from target_bench.core.errors import StoreError
 from target_bench.core.files import DamageError, add_seal, check_file, digest, exclusive_lock
 from target_bench.core.schema import Query, Retrieval
-from target_bench.runs.find import run_folders
+from target_bench.runs.find import list_run_folders
 from target_bench.runs.manifest import (
     Command,
     Identity,
@@ -383,7 +383,7 @@ def list_runs(root: str | Path = "runs") -> list[Run]:
     Raises:
         StoreError: there is no such folder.
     """
-    return sorted(map(Run, run_folders(Path(root))), key=_sort_key)
+    return sorted(map(Run, list_run_folders(Path(root))), key=_sort_key)
 
 
 def _sort_key(run: Run) -> tuple[str, str, str]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from target_bench.core.credentials import without_secrets
 from target_bench.core.errors import StoreError
 from target_bench.core.text_tables import count_noun, list_first
-from target_bench.runs.find import run_folders
+from target_bench.runs.find import list_run_folders
 from target_bench.runs.manifest import Manifest, flatten
 from target_bench.runs.record_log import write_file
 from target_bench.runs.result import Result, read_run
@@ -282,7 +282,7 @@ def _find_alike(run: Run) -> Iterator[Result]:
     """Yield the other runs of the same task, corpus, split and labels."""
     command = run.manifest.asked
     words = run.folder.name.rpartition("-")[0]
-    for folder in run_folders(run.folder.parent):
+    for folder in list_run_folders(run.folder.parent):
         if folder != run.folder and folder.name.rpartition("-")[0] == words:
             with suppress(StoreError):
                 other = read_run(folder)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.settings import check_named_once, split_name
-from target_bench.runs.differences import labels
+from target_bench.runs.differences import make_labels
 from target_bench.runs.manifest import Identity, Manifest, run_key
 from target_bench.runs.result import Result
 from tests.builders import ASKED, run_identity
@@ -26,7 +26,7 @@ def _run(retriever: str = "bm25", name: str | None = None, **asked: Any) -> Resu
 
 
 def _labels(*runs: Result) -> list[str]:
-    of_runs = labels(runs)
+    of_runs = make_labels(runs)
     assert len(set(of_runs)) == len({run.folder for run in runs})
     return of_runs
 
@@ -81,7 +81,7 @@ def test_labels(runs: list[Result], expected: list[str]) -> None:
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), unique=True, min_size=2))
 def test_labels_are_distinct(chosen: list[tuple[int, int]]) -> None:
     runs = [_run(f"bm25:k1={k1},b={b}") for k1, b in chosen]
-    of_runs = labels(runs)
+    of_runs = make_labels(runs)
     assert len(set(of_runs)) == len(runs)
     assert not any("b=" in label for label in of_runs) or len({b for _, b in chosen}) > 1
 

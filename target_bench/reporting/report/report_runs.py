@@ -21,7 +21,7 @@ from target_bench.core.task import SummaryBlock, Task, given_tables
 from target_bench.data.selection import select_task
 from target_bench.harness.resume import ResumedRun
 from target_bench.harness.score import align_values
-from target_bench.runs.differences import check_same_data, labels
+from target_bench.runs.differences import check_same_data, make_labels
 from target_bench.runs.manifest import answers_fingerprint
 from target_bench.runs.record_log import ANSWERS, RANKINGS
 from target_bench.runs.result import Result, read_run
@@ -130,7 +130,7 @@ def open_runs(
     )
     stored = _drop_basis(stored)
     dataset = ResumedRun(stored[0], data_dir, observer).load()
-    names = zip(stored, labels(stored), strict=True)
+    names = zip(stored, make_labels(stored), strict=True)
     return [_open_run(run, label, dataset, depth) for run, label in names], dataset
 
 
