@@ -178,7 +178,7 @@ def test_a_run_without_a_retriever(files: Path) -> None:
     assert (stored.run.status, stored.command.task) == ("finished", _task(files))
     assert (stored.stored.n_queries, list(stored.queries.ids)) == (3, ["a", "b"])
     assert read_run(result.folder).run.problem is None
-    assert _run(files, f"{files}/teller.py:Teller").reused
+    assert _run(files, f"{files}/teller.py:Teller").run.reused
 
 
 def test_an_edited_task_is_another_run(files: Path) -> None:

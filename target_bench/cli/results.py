@@ -55,9 +55,9 @@ def print_results(results: "Sequence[Result]", on_data: Sequence[str], every: bo
         data = f"{result.identity.corpus} {result.identity.task}, " if len(groups) > 1 else ""
         say_wrapped(f"{data}{result.command.label}: {note}", "  ")
     for result in results:
-        if result.new_because:
+        if result.run.new_because:
             label = f"{result.command.label}: " if len(results) > 1 else ""
-            say_wrapped(label + result.new_because)
+            say_wrapped(label + result.run.new_because)
     if results:
         parts = describe_next(results, 0 if every else len(known) + len(on_data), len(groups))
         say_wrapped(" · ".join(parts))
@@ -134,7 +134,7 @@ def _share_text(n: int, asked: int, have: str) -> str:
 def describe_next(results: "Sequence[Result]", n_notes: int, n_groups: int) -> Iterator[str]:
     """Yield where the runs are, how many notes there are, and the next command."""
     store = results[0].folder.parent
-    reused = sum(result.reused for result in results)
+    reused = sum(result.run.reused for result in results)
     reuse = "" if not reused else ", reused" if reused == len(results) else f" ({reused} reused)"
     yield f"{count_noun(len(results), 'run')} in {store}/{reuse}"
     if n_notes:

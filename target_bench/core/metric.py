@@ -518,12 +518,12 @@ class Counts(_Denominators):
     """
 
     asked: int
-    answered: int
-    failed: int
-    empty: int
-    short: int
-    resorted: int
-    empty_queries: int
+    answered: int = 0
+    failed: int = 0
+    empty: int = 0
+    short: int = 0
+    resorted: int = 0
+    empty_queries: int = 0
     tied: int = 0
     cut: int = 0
     unlabelled: int = 0

@@ -32,8 +32,8 @@ def answer(
     rankings: Mapping[str, Retrieval],
     observer: Observer,
     confirm: Confirm | None,
-) -> tuple[dict[str, Answered], bool]:
-    """Return the answer to every query, and whether all of them were there already.
+) -> dict[str, Answered]:
+    """Return query id -> answer: those of the run, and new ones by the generator.
 
     A failed answer is recorded and the run goes on: it counts as wrong.
     """
@@ -111,7 +111,7 @@ def answer(
     records, n_kept = run.complete(ANSWERS, dataset.queries, work, keep)
     if n_kept:
         warn_of_reuse(run, generator, observer)
-    return records, n_kept == len(dataset.queries)
+    return records
 
 
 def _fault(label: str, generation: Generation) -> PluginError:

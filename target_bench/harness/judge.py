@@ -27,14 +27,14 @@ def judge(
     rankings: Mapping[str, Retrieval],
     observer: Observer,
     confirm: Confirm | None,
-) -> tuple[dict[str, Judgement], bool]:
-    """Return the judgement of every answer, and whether all of them were there already.
+) -> dict[str, Judgement]:
+    """Return query id -> judgement of the answer: those of the run, and new ones by the task.
 
     There are none where the task judges no answers.
     """
     dataset, task_judge = scorable(task, dataset), task.judge
     if task_judge is None or not dataset.queries:
-        return {}, True
+        return {}
     generations = {query_id: answered.generation for query_id, answered in answers.items()}
     known: dict[str, Judgement] = {}
 
@@ -61,12 +61,11 @@ def judge(
             run.write_manifest(seconds={**seconds, "judge": took})
 
     judgements, n_kept = run.complete(JUDGEMENTS, dataset.queries, work, keep)
-    is_reused = n_kept == len(dataset.queries)
-    if not is_reused or list(known) != list(judgements):
+    if n_kept < len(dataset.queries) or list(known) != list(judgements):
         run.begin_work()
         # in the order of the queries, without what was replaced
         JUDGEMENTS.write(run.folder, judgements.values())
-    return judgements, is_reused
+    return judgements
 
 
 def judge_answers(

@@ -47,8 +47,8 @@ def rank(
     config: RunConfig,
     observer: Observer,
     confirm: Confirm | None,
-) -> tuple[dict[str, Retrieval], bool]:
-    """Return the ranking of every query, and whether all of them were there already."""
+) -> dict[str, Retrieval]:
+    """Return query id -> ranking: those of the run, and new ones by the retriever."""
     plugin = retriever.plugin
 
     def prepare(n_texts: int) -> None:
@@ -78,20 +78,20 @@ def rank(
 
     rankings, n_kept = run.complete(RANKINGS, dataset.queries, work, keep)
     is_reused = n_kept == len(dataset.queries)
-    needs_no_timing = plugin is None or not config.latency or run.manifest.latency_ms is not None
-    if is_reused and needs_no_timing:
+    must_time = plugin is not None and config.latency and run.manifest.latency_ms is None
+    if is_reused and must_time:
+        prepare(len(dataset.corpus))
+        _embed(retriever, dataset, observer)
+    elif is_reused:
         repeat_notes(run, retriever.label, observer)
         if not run.manifest.seconds:  # killed after the last query
             _record_times(run, retriever, dataset.seconds)
-    if not needs_no_timing:
-        if is_reused:
-            prepare(len(dataset.corpus))
-            _embed(retriever, dataset, observer)
+    if must_time:
         answered = [query for query in dataset.queries if rankings[query.id].error is None]
         _time_single_queries(run, retriever, answered, config, observer)
     if n_kept:
         warn_of_reuse(run, retriever, observer)
-    return rankings, is_reused
+    return rankings
 
 
 def _ask(

@@ -17,15 +17,9 @@ from target_bench.core.task import Task
 from target_bench.core.text_tables import list_first
 from target_bench.data.load import make_loader
 from target_bench.data.selection import limit_queries, select_task
+from target_bench.harness.begin import find_sources, make_manifest, make_prompter
 from target_bench.harness.consent import Confirm
-from target_bench.harness.run_system import (
-    choose_ranking_task,
-    find_sources,
-    make_manifest,
-    make_prompter,
-    rank_queries,
-    run_system,
-)
+from target_bench.harness.run_system import choose_ranking_task, rank_queries, run_system
 from target_bench.harness.systems import System, make_generator, make_retriever, use_rankings
 from target_bench.metrics.scores import check_names
 from target_bench.runs.manifest import Manifest, answers_fingerprint, queries_fingerprint

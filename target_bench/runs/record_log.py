@@ -28,7 +28,7 @@ SECONDS_BETWEEN_SYNCS = 1.0
 
 T = TypeVar("T")
 Append = Callable[[Iterable[T]], None]
-"""Adds finished records to a log."""
+"""Appends records to a log."""
 
 
 class Answered(NamedTuple):
@@ -41,18 +41,18 @@ class Answered(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class LogFile(Generic[T]):
-    """A kind of lines: in which file of a run they are, and how they are written and read."""
+class Log(Generic[T]):
+    """One of the logs that every run folder may have; the methods take the folder."""
 
-    file: str  # name of the file in a run folder
-    line: Callable[[T], str]  # returns the JSON object of a value, without a line break
-    # returns the value of a JSON object, or raises ``KeyError``, ``TypeError`` or ``ValueError``
-    parse: Callable[[dict[str, Any]], T]
-    query_id: Callable[[T], str]  # returns the query that a value is of
+    file: str  # its name in a run folder
+    to_json: Callable[[T], str]  # a record -> its JSON object, without a line break
+    # a JSON object -> its record, or ``KeyError``, ``TypeError`` or ``ValueError``
+    from_json: Callable[[dict[str, Any]], T]
+    query_id: Callable[[T], str]  # a record -> the id of its query
 
     @contextmanager
-    def log(self, folder: Path) -> Iterator[Append[T]]:
-        """Open the file of a run folder for appending, and give the function that appends.
+    def open(self, folder: Path) -> Iterator[Append[T]]:
+        """Open the log for appending, and give the function that appends.
 
         Every batch is handed to the system at once, and to the disk once a second and at the end.
         """
@@ -63,9 +63,9 @@ class LogFile(Generic[T]):
             file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
         synced = time.monotonic()
 
-        def append(values: Iterable[T]) -> None:
+        def append(records: Iterable[T]) -> None:
             nonlocal synced
-            rest = memoryview(b"".join(encode_line(self.line(value)) for value in values))
+            rest = memoryview(self._encode(records))
             with storage_errors("be written", path):
                 while rest:  # a quota or an interrupt lets the system take a part
                     rest = rest[os.write(file, rest) :]
@@ -89,19 +89,26 @@ class LogFile(Generic[T]):
         finally:
             os.close(file)
 
-    def write(self, folder: Path, values: Iterable[T]) -> None:
-        """Replace the file of a run folder as a whole."""
-        write_file(folder / self.file, b"".join(encode_line(self.line(v)) for v in values))
+    def _encode(self, records: Iterable[T]) -> bytes:
+        return b"".join(encode_line(self.to_json(record)) for record in records)
+
+    def write(self, folder: Path, records: Iterable[T]) -> None:
+        """Replace the log as a whole."""
+        write_file(folder / self.file, self._encode(records))
 
     def read(self, folder: Path, sha256: str | None = None) -> dict[str, T]:
-        """Return query id -> its last value; nothing without the file."""
-        return {self.query_id(value): value for value in self.lines(folder, sha256)}
+        """Return query id -> its last record; nothing without the file."""
+        return {self.query_id(record): record for record in self.iterate(folder, sha256)}
 
-    def lines(self, folder: Path, sha256: str | None = None) -> Iterator[T]:
-        """Yield the value of every whole line; arguments and errors as for ``read``."""
+    def iterate(self, folder: Path, sha256: str | None = None) -> Iterator[T]:
+        """Yield the record of every whole line.
+
+        Raises:
+            StoreError: the file is damaged: it has another SHA-256, or a line is no record.
+        """
         for number, line in enumerate(self._read_lines(folder, sha256), start=1):
             try:
-                yield self.parse(_parse_line(line))
+                yield self.from_json(_parse_line(line))
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise StoreError(
                     f"{folder / self.file}, line {number}: damaged ({error}); remove the line and "
@@ -113,7 +120,7 @@ class LogFile(Generic[T]):
         if sha256 is not None:
             self._read_lines(folder, sha256)
         else:
-            deque(self.lines(folder), maxlen=0)
+            deque(self.iterate(folder), maxlen=0)
 
     def _read_lines(self, folder: Path, sha256: str | None) -> list[bytes]:
         path = folder / self.file
@@ -175,7 +182,7 @@ def _truncate_torn_line(path: Path) -> None:
 _to_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
-def _ranking_line(value: Retrieval) -> str:
+def _ranking_to_json(value: Retrieval) -> str:
     record: dict[str, Any] = {"query_id": value.query_id, "tables": value.tables}
     if value.scores:
         record["scores"] = value.scores
@@ -195,7 +202,7 @@ def _parse_table_id(pair: Any) -> TableId:
     raise ValueError(f"{pair!r:.80} is no id of a table: [database, table], both text")
 
 
-def _parse_ranking(record: Mapping[str, Any]) -> Retrieval:
+def _read_ranking(record: Mapping[str, Any]) -> Retrieval:
     return Retrieval(
         str(record["query_id"]),
         tuple(map(_parse_table_id, record["tables"])),
@@ -211,7 +218,7 @@ def _parse_ranking(record: Mapping[str, Any]) -> Retrieval:
 _DEFAULTS = {field.name: field.default for field in fields(Generation)}
 
 
-def _answer_line(value: Answered) -> str:
+def _answer_to_json(value: Answered) -> str:
     answer = asdict(value.generation)
     record = {n: v for n, v in answer.items() if n in ("query_id", "text") or v != _DEFAULTS[n]}
     if value.shown_rows:
@@ -221,7 +228,7 @@ def _answer_line(value: Answered) -> str:
     return _to_json(record)
 
 
-def _parse_answer(record: dict[str, Any]) -> Answered:
+def _read_answer(record: dict[str, Any]) -> Answered:
     rows = tuple(record.pop("shown_rows", ()))
     truncated = record.pop("truncated", False)
     generation = Generation(**record)
@@ -231,20 +238,20 @@ def _parse_answer(record: dict[str, Any]) -> Answered:
     return Answered(generation, rows, truncated)
 
 
-def _judgement_line(value: Judgement) -> str:
+def _judgement_to_json(value: Judgement) -> str:
     return _to_json({"query_id": value.query_id, **value.record, "fingerprint": value.fingerprint})
 
 
-def _parse_judgement(record: dict[str, Any]) -> Judgement:
+def _read_judgement(record: dict[str, Any]) -> Judgement:
     query_id, fingerprint = record.pop("query_id"), record.pop("fingerprint")
     if not isinstance(query_id, str) or not isinstance(fingerprint, str):
         raise TypeError("query_id and fingerprint should be text")
     return Judgement(query_id, fingerprint, record)
 
 
-RANKINGS = LogFile("retrieval.jsonl", _ranking_line, _parse_ranking, lambda r: r.query_id)
-ANSWERS = LogFile(
-    "generations.jsonl", _answer_line, _parse_answer, lambda answer: answer.generation.query_id
+RANKINGS = Log("retrieval.jsonl", _ranking_to_json, _read_ranking, lambda r: r.query_id)
+ANSWERS = Log(
+    "generations.jsonl", _answer_to_json, _read_answer, lambda answer: answer.generation.query_id
 )
-JUDGEMENTS = LogFile("judgements.jsonl", _judgement_line, _parse_judgement, lambda j: j.query_id)
-LOGS: tuple[LogFile[Any], ...] = (RANKINGS, ANSWERS, JUDGEMENTS)
+JUDGEMENTS = Log("judgements.jsonl", _judgement_to_json, _read_judgement, lambda j: j.query_id)
+LOGS: tuple[Log[Any], ...] = (RANKINGS, ANSWERS, JUDGEMENTS)

@@ -73,36 +73,19 @@ class Result:
     What needs scores raises ``StoreError`` as long as the run has none (see ``run.is_scored``), and
     what reads a file if that is damaged.
 
-    Attributes:
-        folder: the run folder.
-        run: what it holds beside the scores: manifest, rankings, answers, status.
-        reused: whether nothing had to be retrieved, answered, judged or scored in another way.
-        new_because: why an earlier run of the same command was not used again.
-        by: properties of the queries whose values get scores of their own where it is printed.
-
     Args:
-        folder: the run folder.
-        command: the words of a later command that used this run again; default: those of the
-            manifest.
-        queries: the queries, for their texts in ``Results.to_arrow``.
-        reused: as the attribute.
-        new_because: as the attribute.
+        run: the run, or its folder.
+        queries: with their texts and gold tables, if they are at hand.
+
+    Attributes:
+        run: what the folder holds beside the scores: manifest, rankings, answers, status.
+        by: properties of the queries, each of whose values gets scores where results are printed.
     """
 
-    def __init__(
-        self,
-        folder: str | Path,
-        *,
-        command: Command | None = None,
-        queries: Sequence[Query] = (),
-        reused: bool = True,
-        new_because: str = "",
-    ) -> None:
-        self.run = Run(folder)
-        self.folder = self.run.folder
-        self.reused, self.new_because = reused, new_because
+    def __init__(self, run: Run | str | Path, queries: Sequence[Query] = ()) -> None:
+        self.run = run if isinstance(run, Run) else Run(run)
         self.by: tuple[str, ...] = ()
-        self._command, self._texts = command, queries
+        self._texts = queries
 
     def __getitem__(self, metric: str) -> Score:
         """Return the score of a metric, also of the rankings that answers are built on.
@@ -138,6 +121,11 @@ class Result:
         return Results([self])._repr_html_()
 
     @property
+    def folder(self) -> Path:
+        """The run folder."""
+        return self.run.folder
+
+    @property
     def identity(self) -> Identity:
         """All that can change the result: task, corpus, split, plug-ins, fingerprints."""
         return self.run.identity
@@ -145,7 +133,7 @@ class Result:
     @property
     def command(self) -> Command:
         """The words of the command: retriever and generator with their names, and options."""
-        return self._command or self.run.command
+        return self.run.command
 
     @cached_property
     def rankings_run(self) -> "Result":

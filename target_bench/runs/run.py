@@ -35,7 +35,7 @@ from target_bench.runs.record_log import (
     LOGS,
     RANKINGS,
     Answered,
-    LogFile,
+    Log,
     storage_errors,
     write_file,
 )
@@ -61,7 +61,7 @@ is not what was written, or cannot be read.
 
 
 class Run:
-    """Read a run folder, or work in it.
+    """Read a run folder; or work in it, as ``run_system`` does.
 
     ```python
     from target_bench import evaluate, list_runs
@@ -76,11 +76,20 @@ class Run:
 
     Args:
         folder: the folder.
-        draft: the manifest that a new run begins with; only ``open_run`` gives one.
+        draft: the manifest that the run begins with if it is new; only ``open_run`` gives one.
+
+    Attributes:
+        folder: the folder.
+        reused: whether all that was asked for was there already: nothing had to be retrieved,
+            answered, judged or scored in another way.
+        new_because: why an earlier run of the same command was not used again; "" where none was
+            there, or where it was used.
     """
 
     def __init__(self, folder: str | Path, draft: Manifest | None = None) -> None:
         self.folder = Path(folder)
+        self.reused = True
+        self.new_because = ""
         self._draft = draft
         self._manifest: Manifest | None = None
 
@@ -110,8 +119,8 @@ class Run:
 
     @property
     def command(self) -> Command:
-        """The words of the command."""
-        return self.manifest.asked
+        """The words of the command; of a fresh run those of the last one."""
+        return (self._draft or self.manifest).asked
 
     @property
     def is_scored(self) -> bool:
@@ -127,22 +136,23 @@ class Run:
     @cached_property
     def rankings(self) -> Mapping[str, Retrieval]:
         """Query id -> its ranking, by the run that answers are built on."""
-        return self.rankings_run._read_log(RANKINGS)
+        return self.rankings_run._read(RANKINGS)
 
     @cached_property
     def answers(self) -> Mapping[str, Answered]:
         """Query id -> its answer; empty for a run of rankings."""
-        return self._read_log(ANSWERS)
+        return self._read(ANSWERS)
 
     @cached_property
     def judgements(self) -> Mapping[str, Mapping[str, Any]]:
         """Query id -> how its answer was judged; empty where nothing was."""
         return {
             query_id: {"query_id": query_id, **judged.record, "fingerprint": judged.fingerprint}
-            for query_id, judged in self._read_log(JUDGEMENTS).items()
+            for query_id, judged in self._read(JUDGEMENTS).items()
         }
 
-    def _read_log(self, log: LogFile[T]) -> dict[str, T]:
+    def _read(self, log: Log[T]) -> dict[str, T]:
+        """Return query id -> record of a log, checked where the run is finished."""
         return log.read(self.folder, read_manifest(self.folder).logs.get(log.file))
 
     # State
@@ -172,8 +182,8 @@ class Run:
             if self.is_scored:
                 read_scores(self.folder)
                 check_tables(self.folder, self.manifest.tables)
-            for records in LOGS:
-                records.check(self.folder, self.manifest.logs.get(records.file))
+            for log in LOGS:
+                log.check(self.folder, self.manifest.logs.get(log.file))
         except StoreError as error:
             return str(error)
         return None
@@ -245,45 +255,48 @@ class Run:
         """Record that a stage works on the run, and entries of the manifest."""
         self.write_manifest(status="running", error=None, logs={}, **entries)
 
-    def finish(self, command: Command, **entries: Any) -> None:
-        """Record that the scores are those of all answers, and entries of the manifest.
+    def finish(self, **entries: Any) -> None:
+        """Record that the scores are those of all rankings or answers, and entries of the manifest.
 
         Names and metrics of the command are recorded only now: a metric that raises would end
         every later command, too.
         """
-        paths = (self.folder / records.file for records in LOGS)
+        paths = (self.folder / log.file for log in LOGS)
         with storage_errors("be read", self.folder):
             logs = {path.name: digest(path) for path in paths if path.exists()}
-        asked = _add_names_and_metrics(self.manifest.asked, command)
+        asked = _add_names_and_metrics(self.manifest.asked, self.command)
         self.write_manifest(status="finished", error=None, logs=logs, asked=asked, **entries)
-
-    def read(self, log: LogFile[T]) -> dict[str, T]:
-        """Return query id -> record of a log, checked where the run is finished.
-
-        A log that was removed is read as an empty one, so that its queries are asked again.
-        """
-        is_there = (self.folder / log.file).exists()
-        return log.read(self.folder, self.manifest.logs.get(log.file) if is_there else None)
 
     def complete(
         self,
-        log: LogFile[T],
+        log: Log[T],
         queries: Sequence[Query],
         work: Callable[[Sequence[Query], Mapping[str, T]], Iterable[Sequence[T]]],
         keep: Callable[[dict[str, T]], dict[str, T]],
     ) -> tuple[dict[str, T], int]:
         """Return the record of every query: those of the log, and new ones, appended as they come.
 
-        A killed process loses at most the records that it was writing. ``keep`` selects the records
-        of the log that stay: failed ones are asked again. ``work`` takes the queries without a
-        record and the records that stay, which grow by each batch of new ones that it yields. Also
-        returned is how many records were there already.
+        A killed process loses at most the records that it was writing.
+
+        Args:
+            log: where the records are.
+            queries: those that need one.
+            work: takes the queries without a record, and the records that there are; yields new
+                records in batches. Each batch is appended and added to the records before the
+                next is asked for.
+            keep: takes the records of the log, and returns those that stay: failed queries are
+                asked again.
+
+        Returns:
+            Query id -> record, in the order of the queries; and how many were there already.
         """
-        records = keep(self.read(log))
+        # A log that was removed is read as an empty one, so that its queries are asked again.
+        records = keep(self._read(log) if (self.folder / log.file).exists() else {})
         todo = [query for query in queries if query.id not in records]
         if todo:
+            self.reused = False
             # The log is opened first: a folder that cannot be written is reported before the work.
-            with log.log(self.folder) as append:
+            with log.open(self.folder) as append:
                 batches = work(todo, records)
                 try:
                     for batch in batches:

@@ -351,6 +351,6 @@ def test_a_changed_class_that_type_made_has_scores_of_its_own(tmp_path: Path) ->
         file.write_text(body + MADE["type"], encoding="utf-8")
         with pytest.warns(UserWarning, match="will never be reused"):
             (run,) = evaluate(f"{file}:Mine", "mini", task="retrieval", limit=50, out=tmp_path)
-        assert not run.reused
+        assert not run.run.reused
         values.append(run["recall@10"].value)
     assert values[0] != values[1]

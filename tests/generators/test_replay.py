@@ -96,7 +96,7 @@ def test_any_answers(
 
 def test_own_log_is_a_predictions_file(tmp_path: Path) -> None:
     """A query that failed and was answered later has its answer; one that failed has none."""
-    with ANSWER_LOG.log(tmp_path) as append:
+    with ANSWER_LOG.open(tmp_path) as append:
         append(
             [
                 Answered(Generation("q1", "Ann"), (3, -1), truncated=True),

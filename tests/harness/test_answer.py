@@ -52,12 +52,12 @@ def test_own_generator(tmp_path: Path) -> None:
     assert counts(result) == (144, 144, 0)
     names = (result.identity.task, result.command.generator, result.command.retriever)
     assert names == ("question_answering", "Own", "oracle")
-    assert (result.reused, dict(result.errors)) == (False, {})
+    assert (result.run.reused, dict(result.errors)) == (False, {})
     written = lines(tmp_path)
     assert [line["text"] for line in written] == [f"answer to {q.id}" for q in QUESTIONS]
     assert all(line["seconds"] >= 0 for line in written)
     again = Own()
-    assert answered(tmp_path, again).reused
+    assert answered(tmp_path, again).run.reused
     assert again.asked == []
 
 

@@ -13,7 +13,7 @@ from target_bench.core.schema import Dataset
 from target_bench.core.task import Task
 from target_bench.data.load import load, make_loader
 from target_bench.data.selection import select_task
-from target_bench.harness.run_system import (
+from target_bench.harness.begin import (
     identify_answers,
     identify_rankings,
     make_command,

@@ -38,11 +38,11 @@ def test_a_finished_run_executes_nothing_again(
     before = parts(first.folder)
     refuse(monkeypatch)
     again = judged(tmp_path, generator)
-    assert again.reused
+    assert again.run.reused
     assert (again.scores, again.stored.answers) == (first.scores, first.stored.answers)
     assert again.stored.report == first.stored.report
     stored = ResumedRun(read_run(first.folder), observer=Recorder())
-    assert only(stored.score("text-to-sql:workers=1")).reused
+    assert only(stored.score("text-to-sql:workers=1")).run.reused
     assert parts(first.folder) == before
 
 
@@ -59,7 +59,7 @@ def test_a_run_that_was_killed_goes_on(tmp_path: Path) -> None:
         again = judged(tmp_path, "extractive", observer)
         assert observer.steps == N - kept
         assert ("extractive: judge" in observer.stages) is (kept < N)
-        assert again.reused is (kept == N)
+        assert again.run.reused is (kept == N)
         assert (again.run.manifest.seconds["judge"] > 100) is (kept < N), "times add up"
         assert observer.warnings == []
         if kept < N or not torn:

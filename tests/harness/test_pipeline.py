@@ -50,11 +50,11 @@ def test_what_changes_no_answer_is_the_same_run(tmp_path: Path) -> None:
     """The way it is asked for, and the order of the queries."""
     first = _run(tmp_path, **BASE)
     again = _run(tmp_path, **BASE | {"generator": "extractive:tables=3"})
-    assert again.reused
+    assert again.run.reused
     assert again.folder == first.folder
     few = replace(MINI, queries=tuple(q for q in MINI.queries if q.id in set(first.queries.ids)))
     turned = _run(tmp_path, replace(few, queries=few.queries[::-1]), **BASE)
-    assert turned.reused
+    assert turned.run.reused
     assert turned.queries.ids == first.queries.ids
     same_scores(turned, first)
     other = _run(tmp_path, _with(MINI, lambda query: replace(query, answer="?")), **BASE)

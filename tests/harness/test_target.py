@@ -142,7 +142,7 @@ def test_a_reused_run_asks_nothing_and_is_scored_again(tmp_path: Path) -> None:
     rewrite(path, as_before)
     again = Counting()
     second = only(_target(tmp_path).run(again))
-    assert (first.reused, second.reused, second.folder) == (False, True, first.folder)
+    assert (first.run.reused, second.run.reused, second.folder) == (False, True, first.folder)
     assert (again.embedded, again.calls) == ([], [])
     same_scores(first, second)
     written = json.loads(path.read_bytes())["scores"]
@@ -174,9 +174,9 @@ def test_what_makes_another_run(tmp_path: Path) -> None:
     results.append(target.run(mine))
     folders = [only(result).folder for result in results]
     assert len(set(folders)) == len(folders)
-    assert all(not only(result).reused for result in results)
+    assert all(not only(result).run.reused for result in results)
     path.write_text(source, encoding="utf-8")
-    assert only(target.run(mine)).reused
+    assert only(target.run(mine)).run.reused
 
 
 def test_latency_is_measured_apart(tmp_path: Path) -> None:

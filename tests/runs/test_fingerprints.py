@@ -121,7 +121,7 @@ def test_other_evidence_is_another_run(tmp_path: Path) -> None:
     second = _run(tmp_path, "qa", "bm25", own, evidence="two")
     assert len(own.asked) == 2 * n
     assert first.folder != second.folder
-    assert _run(tmp_path, "qa", "bm25", own, evidence="two").reused
+    assert _run(tmp_path, "qa", "bm25", own, evidence="two").run.reused
     assert len(own.asked) == 2 * n
     assert len(list(tmp_path.glob("retrieval-*"))) == 1
     with pytest.raises(DataError, match="of different queries"):

@@ -34,7 +34,7 @@ def _labels(*runs: Result) -> list[str]:
 def _at(folder: str) -> Result:
     """A run of bm25 in a folder."""
     run = _run()
-    run.folder = run.run.folder = Path(folder)
+    run.run.folder = Path(folder)
     return run
 
 

@@ -127,7 +127,7 @@ def test_threads(tmp_path: Path) -> None:
     for thread in threads:
         thread.join(PATIENCE)
     assert [len(retriever.calls) for retriever in retrievers] == [N_QUERIES, 0, 0]
-    assert [results[i].reused for i in range(3)] == [False, True, True]
+    assert [results[i].run.reused for i in range(3)] == [False, True, True]
     waited = [sum("is running this" in w for w in r.warnings) for r in recorders]
     assert waited == [0, 1, 1]
     same_scores(results[1], results[0])

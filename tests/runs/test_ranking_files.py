@@ -221,7 +221,7 @@ def test_own_retrieval_file(tmp_path: Path) -> None:
     assert again.stored.counts.failed > 0
     same_scores(first, again)
     assert dict(again.errors) == dict(first.errors)
-    assert only(target.score(first.folder / "retrieval.jsonl", top_k=[1, 5])).reused
+    assert only(target.score(first.folder / "retrieval.jsonl", top_k=[1, 5])).run.reused
 
 
 @pytest.mark.parametrize("form", ["TREC", "JSON"])

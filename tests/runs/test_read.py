@@ -206,7 +206,7 @@ def test_a_damaged_log_is_removed_and_made_again(runs: Runs) -> None:
         evaluate("bm25", "mini", **again)
     path.unlink()
     (run,) = evaluate("bm25", "mini", **again)
-    assert (run.reused, path.read_bytes() == whole, run.run.status) == (False, True, "finished")
+    assert (run.run.reused, path.read_bytes() == whole, run.run.status) == (False, True, "finished")
 
 
 def test_results_are_joined_each_run_once(runs: Runs) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from target_bench.core.errors import StoreError
 from target_bench.core.schema import Generation, Retrieval, TableId
-from target_bench.runs.record_log import ANSWERS, RANKINGS, Answered, LogFile
+from target_bench.runs.record_log import ANSWERS, RANKINGS, Answered, Log
 
 odd_text = st.one_of(
     st.text(st.characters(), max_size=12),
@@ -45,7 +45,7 @@ answers = st.builds(
     Answered, generations, st.lists(st.integers(-1, 9**9), max_size=4).map(tuple), st.booleans()
 )
 A, B = TableId("0", "a"), TableId("0", "b")
-LOGS: list[tuple[LogFile[Any], list[Any]]] = [
+LOGS: list[tuple[Log[Any], list[Any]]] = [
     (
         RANKINGS,
         [
@@ -65,8 +65,8 @@ LOGS: list[tuple[LogFile[Any], list[Any]]] = [
 ]
 
 
-def _append(records: LogFile[Any], folder: Path, *values: Any) -> None:
-    with records.log(folder) as append:
+def _append(records: Log[Any], folder: Path, *values: Any) -> None:
+    with records.open(folder) as append:
         append(values)
 
 
@@ -74,7 +74,7 @@ def _append(records: LogFile[Any], folder: Path, *values: Any) -> None:
 @given(st.data())
 def test_anything_comes_back(
     tmp_path_factory: pytest.TempPathFactory,
-    records: LogFile[Any],
+    records: Log[Any],
     values: st.SearchStrategy[Any],
     data: st.DataObject,
 ) -> None:
@@ -97,9 +97,7 @@ def test_what_is_not_known_is_not_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("records", "values"), LOGS)
-def test_a_torn_last_line_is_cut_off(
-    tmp_path: Path, records: LogFile[Any], values: list[Any]
-) -> None:
+def test_a_torn_last_line_is_cut_off(tmp_path: Path, records: Log[Any], values: list[Any]) -> None:
     """At every byte: what a killed process left of the line is dropped, the rest is kept."""
     path = tmp_path / records.file
     _append(records, tmp_path, *values)
@@ -114,7 +112,7 @@ def test_a_torn_last_line_is_cut_off(
 
 @pytest.mark.parametrize(("records", "values"), LOGS)
 def test_a_finished_file_is_read_as_it_was_written_or_not_at_all(
-    tmp_path: Path, records: LogFile[Any], values: list[Any]
+    tmp_path: Path, records: Log[Any], values: list[Any]
 ) -> None:
     """By its SHA-256: with any bit flipped, cut at any byte, or lost."""
     path = tmp_path / records.file
@@ -163,9 +161,7 @@ GOOD = {"query_id": "q2", "text": "x"}
         (ANSWERS, GOOD | {"colour": "red"}, "colour"),
     ],
 )
-def test_a_damaged_line_is_named(
-    tmp_path: Path, records: LogFile[Any], line: Any, part: str
-) -> None:
+def test_a_damaged_line_is_named(tmp_path: Path, records: Log[Any], line: Any, part: str) -> None:
     """Torn ones (bytes), and those that another tool wrote."""
     values = dict(LOGS)[records]
     path = tmp_path / records.file
@@ -184,9 +180,9 @@ def test_the_names_of_a_new_log_and_its_folder_reach_the_disk(
 ) -> None:
     synced: list[int] = []
     monkeypatch.setattr("os.fsync", lambda fd: synced.append(os.fstat(fd).st_ino))
-    with RANKINGS.log(tmp_path):
+    with RANKINGS.open(tmp_path):
         assert synced == [tmp_path.stat().st_ino, tmp_path.parent.stat().st_ino]
-    with RANKINGS.log(tmp_path):
+    with RANKINGS.open(tmp_path):
         assert len(synced) == 3, "its name is there already"
 
 
@@ -198,4 +194,4 @@ def test_what_the_system_takes_in_parts_is_written_whole(
     monkeypatch.setattr(os, "write", lambda file, content: write(file, bytes(content[:7])))
     records, values = LOGS[0]
     _append(records, tmp_path, *values)
-    assert [*records.lines(tmp_path)] == values
+    assert [*records.iterate(tmp_path)] == values

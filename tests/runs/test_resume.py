@@ -205,7 +205,7 @@ def test_the_failed_are_asked_again_and_no_others(
     assert (third.stored.counts.failed, dict(third.errors)) == (0, {})
     same_scores(third, whole)
     last, queries = run([])
-    assert (last.reused, queries) == (True, [])
+    assert (last.run.reused, queries) == (True, [])
 
 
 def test_failed_queries_from_the_command_line(tmp_path: Path) -> None:

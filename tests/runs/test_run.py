@@ -9,7 +9,7 @@ from target_bench.core.errors import StoreError
 from target_bench.runs.manifest import FORMAT, run_key
 from target_bench.runs.record_log import RANKINGS
 from target_bench.runs.run import Run, open_run
-from tests.builders import ASKED, first_manifest, rewrite, run_identity
+from tests.builders import first_manifest, rewrite, run_identity
 from tests.runs.test_record_log import odd_text
 
 LABEL = ("retrieval", "mini", "test", "bm25:fields=[title,header],k1=0.9")
@@ -98,7 +98,7 @@ def test_files_that_cannot_be_written(tmp_path: Path, name: str) -> None:
     (run.folder / name / "in the way").mkdir(parents=True)
 
     def write() -> None:
-        with RANKINGS.log(run.folder):
+        with RANKINGS.open(run.folder):
             run.write_scores({})
             run.begin()
 
@@ -129,7 +129,7 @@ def test_a_table_of_values_that_is_damaged_or_lost_is_written_again(
 def test_an_error_is_recorded_of_work_alone(tmp_path: Path, is_finished: bool) -> None:
     run = _begun(tmp_path)
     if is_finished:
-        run.finish(ASKED)
+        run.finish()
     with pytest.raises(ValueError, match="no"), run.locked(print):
         raise ValueError("no")
     assert run.manifest.status == ("finished" if is_finished else "running")

@@ -208,12 +208,12 @@ def test_an_edited_metric_scores_again_and_is_never_shown_as_reused(
         return only(target.run("bm25", limit=20))
 
     first, again = run(Recorder()), run(Recorder())
-    assert (first.reused, again.reused) == (False, True)
+    assert (first.run.reused, again.run.reused) == (False, True)
     edited, observer = first.scores["recall@10"].value, Recorder()
     with monkeypatch.context() as patch:
         patch.setattr("target_bench.metrics.scores.source_hash", lambda _: "edited")
         changed = run(observer)
-    assert not changed.reused
+    assert not changed.run.reused
     (said,) = (w for w in observer.warnings if "scores computed again" in w)
     assert "the code of metrics recall, " in said
     assert changed.scores["recall@10"].value == edited
@@ -231,10 +231,10 @@ def test_an_edited_metric_of_ones_own_scores_again_and_is_named(tmp_path: Path) 
 
     first, _ = run("0.25")
     again, observer = run("0.25")
-    assert (first.reused, again.reused) == (False, True)
+    assert (first.run.reused, again.run.reused) == (False, True)
     assert not any("computed again" in warning for warning in observer.warnings)
     changed, observer = run("0.75")
-    assert not changed.reused
+    assert not changed.run.reused
     assert changed.folder == first.folder
     assert changed.scores["found"].value == 0.75
     assert [w for w in observer.warnings if "the code of metric found changed" in w]
@@ -278,7 +278,7 @@ def test_a_built_in_with_another_source_is_reused_and_that_is_said(
     )
     with pytest.warns(UserWarning, match="reused, but the source of BM25 has changed"):
         (again,) = evaluate("bm25", "mini", task="retrieval", limit=5, out=tmp_path)
-    assert again.reused
+    assert again.run.reused
 
 
 READS = """

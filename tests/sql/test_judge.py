@@ -206,8 +206,8 @@ def answers(draw: st.DrawFn) -> JudgedAnswer:
 @given(answers(), st.text("0123456789abcdef", min_size=1))
 def test_a_record_comes_back_exactly(answer: JudgedAnswer, fingerprint: str) -> None:
     judgement = Judgement(answer.query_id, fingerprint, answer.to_json())
-    line = encode_line(JUDGEMENTS.line(judgement))
+    line = encode_line(JUDGEMENTS.to_json(judgement))
     assert line.count(b"\n") == 1
-    back = JUDGEMENTS.parse(json.loads(line))
+    back = JUDGEMENTS.from_json(json.loads(line))
     assert back == judgement
     assert repr(JudgedAnswer.from_json(back.query_id, back.record)) == repr(answer)  # NaN too

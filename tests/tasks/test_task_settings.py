@@ -106,7 +106,7 @@ def test_runs_of_settings(tmp_path: Path) -> None:
     """Settings that change a score make another run; the manifest keeps the words."""
     plain = _run(tmp_path, "text_to_sql")
     same = _run(tmp_path, "SQL:workers=1,timeout=30,engine=sqlite")
-    assert (same.folder, same.reused) == (plain.folder, True)
+    assert (same.folder, same.run.reused) == (plain.folder, True)
     other = _run(tmp_path, "SQL:engine=duckdb")
     assert other.folder != plain.folder
     specs = [

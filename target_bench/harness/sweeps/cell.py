@@ -159,7 +159,7 @@ class CellOutcome:
         """Its state; ``reused``: all of it was there already."""
         if self.result is None:
             return "failed"
-        return "reused" if self.result.reused else "done"
+        return "reused" if self.result.run.reused else "done"
 
     @property
     def scores(self) -> Mapping[str, Score]:
@@ -246,9 +246,8 @@ def run_cell(cell: SweepCell, observer: Observer) -> CellOutcome:
         )
         code = error.exit_code if isinstance(error, TargetBenchError) else 1
         return failed(cell, message, time.perf_counter() - start, code, traceback.format_exc())
-    # without the queries, so that it is small
-    result = Result(result.folder, command=result.command, reused=result.reused)
-    return CellOutcome(cell, time.perf_counter() - start, result)
+    small = Result(result.run)  # without the queries
+    return CellOutcome(cell, time.perf_counter() - start, small)
 
 
 def failed(

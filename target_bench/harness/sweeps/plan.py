@@ -21,21 +21,21 @@ from target_bench.core.schema import Dataset, Query, TableId
 from target_bench.core.settings import split_name
 from target_bench.core.task import Task, given_tables
 from target_bench.data.load import tasks_and_corpora
-from target_bench.harness.consent import Estimate, estimate_generator, estimate_judge
-from target_bench.harness.evaluate import load_queries
-from target_bench.harness.run_system import (
-    choose_ranking_task,
+from target_bench.harness.begin import (
     count_prompt_tables,
     identify_answers,
     identify_rankings,
     make_prompter,
 )
+from target_bench.harness.consent import Estimate, estimate_generator, estimate_judge
+from target_bench.harness.evaluate import load_queries
+from target_bench.harness.run_system import choose_ranking_task
 from target_bench.harness.score import scorable
 from target_bench.harness.sweeps.cell import SweepCell, keep_split
 from target_bench.harness.systems import System, make_generator, make_retriever
 from target_bench.harness.yaml_file import YamlFile
 from target_bench.runs.manifest import run_key
-from target_bench.runs.record_log import ANSWERS, JUDGEMENTS, RANKINGS, LogFile
+from target_bench.runs.record_log import ANSWERS, JUDGEMENTS, RANKINGS, Log
 from target_bench.runs.result import read_run
 from target_bench.runs.run import find_folder
 
@@ -159,7 +159,7 @@ def _plan_cell(parts: _Parts, counted: set[str]) -> PlannedCell:
 
 
 def _look_up(
-    cell: SweepCell, identity: dict[str, Any], dataset: Dataset, log: LogFile[Any]
+    cell: SweepCell, identity: dict[str, Any], dataset: Dataset, log: Log[Any]
 ) -> PlannedCell:
     """Return what is there of a run, whose queries are lines of a log."""
     n_queries = len(dataset.queries)

@@ -146,7 +146,7 @@ def _publish_log(folder: Path, manifest: Manifest, run: RunManifest) -> str:
             error = _kind(value.generation.error)
             answer = replace(value.generation, error=error, traceback=None, seconds=None)
             value = Answered(replace(answer, cached=False), (), value.truncated)
-        lines[name] = run.log.line(value)
+        lines[name] = run.log.to_json(value)
     if len(lines) != manifest.queries:
         raise StoreError(
             f"{folder}: holds {len(lines)} predictions, but its scores are of "

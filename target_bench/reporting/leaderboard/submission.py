@@ -29,7 +29,7 @@ from target_bench.reporting.leaderboard.card import (
     check_visible,
     describe_first_fault,
 )
-from target_bench.runs.record_log import ANSWERS, RANKINGS, LogFile
+from target_bench.runs.record_log import ANSWERS, RANKINGS, Log
 
 SUFFIX = ".tbs.zip"
 MEBI = 2**20
@@ -122,7 +122,7 @@ class RunManifest(Strict):
         return self.task, self.about, self.corpus, self.split, *self.distractors
 
     @property
-    def log(self) -> LogFile[Any]:
+    def log(self) -> Log[Any]:
         """The file of its predictions."""
         return RANKINGS if self.generator is None else ANSWERS
 

@@ -205,7 +205,7 @@ def _read_rankings(ranked: Result, dataset: Dataset, depth: int) -> dict[str, Sh
         ranking.query_id: keep_tables(
             gold[ranking.query_id], ranking.tables, ranking.scores, ranking.error, depth
         )
-        for ranking in RANKINGS.lines(ranked.folder, ranked.run.manifest.logs.get(RANKINGS.file))
+        for ranking in RANKINGS.iterate(ranked.folder, ranked.run.manifest.logs.get(RANKINGS.file))
         if ranking.query_id in gold
     }
 

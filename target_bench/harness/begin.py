@@ -1,0 +1,257 @@
+"""Beginning a run: what identifies it, what is recorded of it first, and its locked folder."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import Any
+
+from target_bench.core.built_in import RANKING_TASK
+from target_bench.core.credentials import mask_settings
+from target_bench.core.errors import DataError
+from target_bench.core.identity import plugin_identity, source_files
+from target_bench.core.metric import without_packages
+from target_bench.core.metric_function import can_score, resolve_metric
+from target_bench.core.observer import Observer
+from target_bench.core.prompt_writer import PromptWriter
+from target_bench.core.registry import is_own_code
+from target_bench.core.run_config import RunConfig
+from target_bench.core.schema import Dataset, Distractors
+from target_bench.core.task import Task, given_tables, has_reference
+from target_bench.harness.score import list_metrics, scorable
+from target_bench.harness.systems import GOLD, System
+from target_bench.runs.manifest import (
+    Command,
+    Identity,
+    Manifest,
+    MixedIn,
+    answers_fingerprint,
+    queries_fingerprint,
+)
+from target_bench.runs.run import Run, open_run
+from target_bench.runs.why import explain_new, hash_sources, read_sources, write_copies
+
+
+@contextmanager
+def begin_run(
+    config: RunConfig,
+    task: Task[Any],
+    dataset: Dataset,
+    retriever: System | None,
+    generator: System | None = None,
+    prompter: PromptWriter | None = None,
+    rankings: Run | None = None,
+    *,
+    observer: Observer,
+) -> Iterator[Run]:
+    """Open and lock the run that these identify, and begin it if it is new.
+
+    A run of answers has a generator and a prompter, and perhaps the run of the rankings that its
+    answers are built on; a run of rankings has a retriever alone.
+    """
+    sources = find_sources(config, task, retriever, generator)
+    manifest = make_manifest(
+        config, task, dataset, retriever, generator, prompter, rankings, sources
+    )
+    about = dataset.only_about if generator is None else None
+    run = open_run(config.out, _list_words(manifest, about), manifest)
+    with run.locked(lambda message: observer.waiting(message, 0.0)):
+        is_new = run.is_new
+        is_edited = is_new or run.manifest.code != manifest.code  # of a metric: no part of a run
+        if is_edited and config.keep_source:
+            write_copies(run.folder, sources)
+        run.begin()
+        if is_new:
+            run.new_because = explain_new(run, manifest, sources)
+        elif is_edited:
+            run.write_manifest(code=manifest.code)
+        yield run
+
+
+def _list_words(manifest: Manifest, about: str | None) -> list[str]:
+    """List the words that a folder's name begins with: task, corpus, split and systems."""
+    identity, command = manifest.identity, manifest.asked
+    task = f"{identity.task} for {about}" if about else identity.task
+    systems = filter(None, (command.retriever, command.generator))
+    return [task, identity.corpus, identity.split, *systems]
+
+
+def make_manifest(
+    config: RunConfig,
+    task: Task[Any],
+    dataset: Dataset,
+    retriever: System | None,
+    generator: System | None = None,
+    prompter: PromptWriter | None = None,
+    rankings: Run | None = None,
+    sources: Mapping[str, bytes] = MappingProxyType({}),
+) -> Manifest:
+    """Return what a run records when it begins: identity, command, data, and the user's own code.
+
+    A run of answers has a generator and a prompter, one of rankings has neither.
+    """
+    mixed_in: tuple[MixedIn, ...] = ()
+    if generator is None or prompter is None:
+        assert retriever is not None
+        identity = identify_rankings(config, task, dataset, retriever)
+        mixed_in = tuple(map(_list_distractors, dataset.distractors))
+    else:
+        identity = identify_answers(config, task, dataset, retriever, generator, prompter)
+    return Manifest(
+        identity=Identity.model_validate(json.loads(json.dumps(identity))),
+        asked=make_command(config, task, dataset, retriever, generator, rankings),
+        queries=len(dataset.queries),
+        corpus_tables=len(dataset.corpus),
+        files=dict(dataset.files),
+        code=hash_sources(sources),
+        data=dataset.info.source,
+        data_notes=tuple(dataset.notes),
+        distractors=mixed_in,
+    )
+
+
+def _list_distractors(distractors: Distractors) -> MixedIn:
+    """Return distractors, and the near-copies among them, as a manifest lists them."""
+    near_copies = tuple(
+        {"id": str(copy.id), "of": str(copy.gold), "similarity": copy.similarity}
+        for copy in distractors.near_copies
+    )
+    ids = tuple(map(str, distractors.ids))
+    return MixedIn(spec=distractors.spec, n=len(ids), ids=ids, near_copies=near_copies or None)
+
+
+def make_command(
+    config: RunConfig,
+    task: Task[Any],
+    dataset: Dataset,
+    retriever: System | None,
+    generator: System | None = None,
+    rankings: Run | None = None,
+) -> Command:
+    """Return the words with which a run can be asked for again, without credentials."""
+    words: dict[str, Any] = {
+        **dataset.request,
+        "retriever": retriever and retriever.label,
+        "retriever_name": retriever and retriever.name,
+        "task": task.asked_as,
+    }
+    if generator is not None:
+        words |= {
+            "generator": generator.label,
+            "generator_name": generator.name,
+            "retrieval_run": rankings and rankings.folder.name,
+            "task": task.asked_as or task.name,
+            "prompting": config.prompt_json(),
+        }
+    masked = {
+        name: mask_settings(value) if isinstance(value, str) else value
+        for name, value in words.items()
+    }
+    options = config.replace_options(metrics=select_metrics(config, task)).run_json()
+    return Command.model_validate({**masked, "options": options})
+
+
+def identify_rankings(
+    config: RunConfig, task: Task[Any], dataset: Dataset, retriever: System
+) -> dict[str, Any]:
+    """Return all that can change rankings or their scores; its hash names the run folder."""
+    fingerprint = queries_fingerprint(dataset.queries)
+    return {
+        **_identify_scores(task, dataset, fingerprint, config.top_k),
+        "top_k": [*config.top_k],
+        "retriever": retriever.identity,
+    }
+
+
+def identify_answers(
+    config: RunConfig,
+    task: Task[Any],
+    dataset: Dataset,
+    retriever: System | None,
+    generator: System,
+    prompter: PromptWriter,
+) -> dict[str, Any]:
+    """Return all that can change answers or their scores; its hash names the run folder."""
+    n_tables = count_prompt_tables(config, task, dataset, retriever)
+    tables: dict[str, Any]
+    if retriever is None:
+        most, name = _count_given(task, dataset), "given"
+        tables = {"source": task.source}
+    else:
+        most, name = config.top_k[-1], RANKING_TASK
+        tables = {"retriever": retriever.identity, "depth": most}
+    if n_tables < most:
+        tables["tables"] = n_tables
+    return {
+        **_identify_scores(task, dataset, answers_fingerprint(dataset.queries)),
+        name: tables,
+        "generator": generator.identity,
+        "prompt": prompter.identity if generator.prompt is None else generator.prompt,
+    }
+
+
+def _identify_scores(
+    task: Task[Any], dataset: Dataset, fingerprint: str, cutoffs: Sequence[int] = ()
+) -> dict[str, Any]:
+    """Return what identifies the task, the data, and the metrics with their settings."""
+    version = (
+        {"task_version": task.VERSION}
+        if is_own_code(type(task))
+        else {"task_plugin": plugin_identity(task)[0]}
+    )
+    near_copies = [distractors.setting for distractors in dataset.distractors]
+    metrics = list_metrics(task, scorable(task, dataset).queries, cutoffs)
+    return {
+        "task": task.name,
+        **version,
+        "corpus": dataset.info.name,
+        "split": dataset.split,
+        "corpus_fingerprint": dataset.corpus.fingerprint,
+        "queries_fingerprint": fingerprint,
+        **({"near_copies": near_copies} if any(near_copies) else {}),
+        "metrics": [*(without_packages(m.signature) for m in metrics), *task.settings()],
+    }
+
+
+def make_prompter(
+    config: RunConfig, task: Task[Any], dataset: Dataset, generator: System
+) -> PromptWriter:
+    """Return what writes the requests of a task about answers, after a look at its references."""
+    from target_bench.models.prompts.prompting import make_prompt_writer  # it takes time to import
+
+    scorable(task, dataset)
+    if generator.is_gold and not any(has_reference(task, query) for query in dataset.queries):
+        raise DataError(
+            f"{dataset.info.name} {dataset.split}: no query has a reference answer, so the "
+            f"generator {GOLD} has nothing to answer with; name another generator"
+        )
+    follows_schema = bool(getattr(generator.plugin, "follows_schema", False))
+    return make_prompt_writer(task, config, dataset.databases, follows_schema)
+
+
+def count_prompt_tables(
+    config: RunConfig, task: Task[Any], dataset: Dataset, retriever: System | None
+) -> int:
+    """Return how many tables stand in a prompt."""
+    most = config.top_k[-1] if retriever is not None else _count_given(task, dataset)
+    return most if config.tables is None else min(config.tables, most)
+
+
+def _count_given(task: Task[Any], dataset: Dataset) -> int:
+    """Return the largest number of tables that a task without retrieval gives a query."""
+    return max(len(given_tables(task, query)) for query in dataset.queries)
+
+
+def find_sources(
+    config: RunConfig, task: Task[Any], retriever: System | None, generator: System | None = None
+) -> dict[str, bytes]:
+    """Return the user's own source files of the plug-ins of a run."""
+    metrics = map(resolve_metric, select_metrics(config, task))
+    systems = [system.plugin for system in (retriever, generator) if system]
+    plugins = [plugin for plugin in (*systems, task, *metrics) if plugin is not None]
+    return read_sources(source_files(*plugins))
+
+
+def select_metrics(config: RunConfig, task: Task[Any]) -> list[Any]:
+    """Return the metrics that are asked for besides those of the task, and that it can read."""
+    return [each for each in config.metrics if can_score(resolve_metric(each), task)]
