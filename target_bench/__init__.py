@@ -53,8 +53,8 @@ if TYPE_CHECKING:
     from target_bench.data.table_text import Serializer as Serializer
     from target_bench.harness.evaluate import evaluate
     from target_bench.harness.judge import judge_answers as judge_answers
-    from target_bench.harness.questions import SyntheticQuestions as SyntheticQuestions
-    from target_bench.harness.questions import ask
+    from target_bench.harness.questions.ask import SyntheticQuestions as SyntheticQuestions
+    from target_bench.harness.questions.ask import ask
     from target_bench.harness.score import Scored as Scored
     from target_bench.harness.score import score_answers as score_answers
     from target_bench.harness.score import score_rankings as score_rankings
@@ -72,8 +72,8 @@ _HOME = {
     "evaluate": "harness.evaluate",
     "load": "data.load",
     "TableSearch": "harness.search",
-    "ask": "harness.questions",
-    "SyntheticQuestions": "harness.questions",
+    "ask": "harness.questions.ask",
+    "SyntheticQuestions": "harness.questions.ask",
     "Hit": "harness.search",
     "Comparison": "reporting.rows",
     "compare": "reporting.compare",

@@ -15,7 +15,7 @@ from target_bench.core.errors import DataError
 
 if TYPE_CHECKING:
     from target_bench.core.metric import Score
-    from target_bench.harness.questions import SyntheticQuestions
+    from target_bench.harness.questions.ask import SyntheticQuestions
 
 HELP = """Write synthetic questions with known gold tables for the tables of a corpus.
 
@@ -63,7 +63,7 @@ def ask(
         write_folder,
         write_questions,
     )
-    from target_bench.harness import questions
+    from target_bench.harness.questions import ask as questions
 
     path = None
     if out is None:
@@ -102,13 +102,13 @@ def ask(
 def _record(
     written: "SyntheticQuestions", path: Path, repeated: int, scores: Mapping[str, "Score"]
 ) -> dict[str, Any]:
-    from target_bench.harness.questions import find_weakness
+    from target_bench.harness.questions.ask import find_weakness
 
     return {
         "file": str(path),
         "questions": len(written.queries) - repeated,
         "wanted": written.wanted,
-        "several_gold_tables": written.several,
+        "several_gold_tables": written.n_several_gold,
         "dropped": dict(written.dropped),
         "in_the_file_already": repeated,
         "recall@1": {
@@ -127,7 +127,7 @@ def _print(
     scores: Mapping[str, "Score"],
 ) -> None:
     from target_bench.core.text_tables import count_noun, say
-    from target_bench.harness.questions import find_weakness
+    from target_bench.harness.questions.ask import find_weakness
 
     n = len(written.queries) - repeated
     say(f"{count_noun(n, 'question')} written to {path}.")
@@ -141,8 +141,8 @@ def _print(
         say(f"Warning: {weakness}.")
     say("Synthetic questions use the words of the tables: do not choose between lexical and dense")
     say("retrievers by them.")
-    if written.several:
-        say(f"{written.several:,} have several gold tables, which hold the same cells.")
+    if written.n_several_gold:
+        say(f"{written.n_several_gold:,} have several gold tables, which hold the same cells.")
     if repeated:
         say(f"{repeated:,} are in the file already; another --seed gives others.")
     if n + repeated < written.wanted:
