@@ -40,7 +40,7 @@ from target_bench.metrics.retrieval import parse
 from target_bench.metrics.sql import DEFINITIONS, reward
 from target_bench.metrics.stats import interval, interval_of_difference
 from target_bench.runs.result import read_run
-from target_bench.runs.slicing import measure
+from target_bench.runs.slicing import read_metric
 
 Floats = NDArray[np.float64]
 Intervals = tuple[Floats, Floats]
@@ -272,8 +272,8 @@ def _populations(folder: Path) -> Iterator[Population]:
     for corpus, wanted, folders in pairs:
         first, second = map(read_run, folders)
         for name in wanted:
-            measured = measure(first, name)
-            of_both = measured.statistics, measure(second, name).statistics
+            measured = read_metric(first, name)
+            of_both = measured.statistics, read_metric(second, name).statistics
             yield Population(f"{corpus} {name}", measured.metric, *of_both)
     yield from _labels()
     yield from _times()

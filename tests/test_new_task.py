@@ -13,7 +13,7 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.reporting.leaderboard.card import read_card
 from target_bench.reporting.leaderboard.pack import pack
 from target_bench.runs.result import Result, read_run
-from target_bench.runs.score_tables import describe_answers
+from target_bench.runs.score_tables import summarize_answers
 from tests.builders import Recorder
 from tests.cli.inside import Inside
 from tests.target import TARGET
@@ -171,7 +171,7 @@ def test_a_run_without_a_retriever(files: Path) -> None:
     assert (result.command.retriever, score.n, score.value) == (None, 2, 0.875)
     assert result.stored.answers is not None
     assert (result.stored.answers.asked, result.stored.answers.unlabelled) == (3, 1)
-    assert [str(block) for block in describe_answers(result)] == ["length: words 8"]
+    assert [str(block) for block in summarize_answers(result)] == ["length: words 8"]
     assert "row-to-text" in result.folder.name
     assert "retriever" not in json.loads((result.folder / "manifest.json").read_text())["asked"]
     stored = read_run(result.folder)

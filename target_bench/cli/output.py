@@ -92,10 +92,10 @@ def print_at_end(
     if printed_as == "text":
         print_results(ordered, on_data, every)
     else:
-        from target_bench.runs.score_tables import score_tables, to_document
+        from target_bench.runs.score_tables import make_score_tables, to_document
 
         document = {"results": [to_document(result) for result in ordered]}
-        print_as(printed_as, document, make_records(ordered), score_tables(ordered, every))
+        print_as(printed_as, document, make_records(ordered), make_score_tables(ordered, every))
     _fail_if_queries_failed(ordered)
     exit_if_incomplete(observer.warned)
 

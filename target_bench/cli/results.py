@@ -25,24 +25,24 @@ def print_results(results: "Sequence[Result]", on_data: Sequence[str], every: bo
     """Print results: of each task and corpus the verdict and a table with a row a system."""
     from target_bench.reporting.sentences import describe_run
     from target_bench.runs.score_tables import (
-        describe_answers,
-        group_tables,
-        same_questions,
-        slice_tables,
+        group_by_questions,
+        make_group_tables,
+        make_slice_tables,
+        summarize_answers,
         write_title,
     )
 
-    groups = same_questions(results)
+    groups = group_by_questions(results)
     for group in groups:
         if len(groups) > 1:
             say_heading(write_title(group))
         for sentence in describe_run(group):
             say_wrapped(sentence)
         say("")
-        table, *others = group_tables(group, every)
-        print_tables(replace(table, title=""), *others, *slice_tables(group))
+        table, *others = make_group_tables(group, every)
+        print_tables(replace(table, title=""), *others, *make_slice_tables(group))
         for result in group:
-            for block in describe_answers(result):
+            for block in summarize_answers(result):
                 if every or block.is_first:
                     say_wrapped(f"{result.command.label}: {block}", "  ")
         say("")
@@ -83,11 +83,11 @@ def _print_by_corpus(results: "Sequence[Result]") -> None:
 
 def make_records(results: "Sequence[Result]") -> list[dict[str, Any]]:
     """Return a record for each score of each run: what was run, the value and its interval."""
-    from target_bench.runs.score_tables import describe_request
+    from target_bench.runs.score_tables import read_request
 
     records = []
     for result in results:
-        run = describe_request(result) | {"name": result.command.label}
+        run = read_request(result)._asdict() | {"name": result.command.label}
         for metric, score in result.scores.items():
             numbers = score.to_json()
             value = {name: numbers[name] for name in ("value", "low", "high", "n")}

@@ -127,7 +127,7 @@ def show(
     """Print the content of a run folder."""
     from target_bench.runs.find import find_run
     from target_bench.runs.result import read_run
-    from target_bench.runs.score_tables import slice_table, slices_to_json
+    from target_bench.runs.score_tables import make_slice_table, slices_to_json
 
     stored = read_run(find_run(run, out))
     document = _to_document(stored)
@@ -137,7 +137,7 @@ def show(
         print_json(document | ({"by": slices_to_json(slices)} if slices else {}))
     else:
         _show(document, verbose)
-        print_tables(*(slice_table(name, [(document["run"], slices)]) for name in slices))
+        print_tables(*(make_slice_table(name, [(document["run"], slices)]) for name in slices))
     if problem:
         raise StoreError(str(problem))
 

@@ -221,14 +221,14 @@ def _outcome_tables(outcomes: "Sequence[CellOutcome]") -> list[TextTable]:
 
 
 def _scores(task: str, outcomes: "Sequence[CellOutcome]") -> TextTable:
-    from target_bench.runs.score_tables import metric_column, metrics_worth_a_column, score_cell
+    from target_bench.runs.score_tables import choose_metrics, metric_column, score_cell
     from target_bench.runs.times import STAGES, describe_left_out
 
     _, names = _names([outcome.cell for outcome in outcomes])
     answered = any(outcome.cell.generator is not None for outcome in outcomes)
     retrieved = any(outcome.cell.retriever is not None for outcome in outcomes)
     scores = [outcome.scores for outcome in outcomes]
-    metrics = metrics_worth_a_column(scores, answered, retrieved)
+    metrics = choose_metrics(scores, answered, retrieved)
     columns = [*_CELL, *map(metric_column, metrics), Column("seconds", right=True)]
     rows = []
     for outcome, name in zip(outcomes, names, strict=True):

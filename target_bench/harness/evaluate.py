@@ -217,11 +217,11 @@ def check_properties(names: Sequence[str], data: Iterable[tuple[str, Dataset]]) 
     """See that queries, or answers of a task, have the properties by which scores are wanted."""
     for text, dataset in data if names else ():
         for name in names:
-            columns = slicing.by_property(dataset.queries)
+            columns = slicing.read_properties(dataset.queries)
             of_answers = dict.fromkeys(
                 find_task(text).view.properties, [None] * len(dataset.queries)
             )
-            slicing.by_name(of_answers | columns, name)
+            slicing.divide_by(of_answers | columns, name)
 
 
 def _make_retrievers(

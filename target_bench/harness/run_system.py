@@ -163,7 +163,7 @@ def _write_scores(
         observer.warning(warning)
     ids = set(scored.query_ids)
     queries = [query for query in dataset.queries if query.id in ids]
-    properties = slicing.by_property(queries) | {**scored.properties}
+    properties = slicing.read_properties(queries) | {**scored.properties}
     columns = {SLICE_PREFIX + name: values for name, values in properties.items()}
     if any(query.synthetic for query in queries):
         columns[f"{SLICE_PREFIX}synthetic"] = [query.synthetic for query in queries]

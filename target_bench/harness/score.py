@@ -40,7 +40,7 @@ from target_bench.metrics import stats
 from target_bench.metrics.scores import check_names, find_spec, in_order, is_built_in
 from target_bench.models.answer_reading import check_time
 from target_bench.runs.record_log import Answered
-from target_bench.runs.slicing import by_property, report_by
+from target_bench.runs.slicing import read_properties, report_parts
 
 Amount = TypeVar("Amount", int, float)
 CountsT = TypeVar("CountsT", Counts, AnswerCounts)
@@ -217,9 +217,9 @@ def score_answers(
     report = {**scored_task.report(scored, examples)}
     properties = scored_task.properties(examples)
     if scored_task.view.slices:
-        columns = by_property(scored.queries) | {**properties}
+        columns = read_properties(scored.queries) | {**properties}
         slicing = (columns, scored_task.view.slices, computed)
-        report["by"] = report_by(*slicing, per_query, statistics)
+        report["by"] = report_parts(*slicing, per_query, statistics)
     in_their_order = in_order(scores, scored_task.main_metric(scored.queries))
     return Scored(ids, in_their_order, per_query, statistics, counts, report or None, properties)
 

@@ -24,8 +24,8 @@ from target_bench.runs.newest import (
     find_newest_runs_of_corpora,
 )
 from target_bench.runs.result import SYNTHETIC, Result, Results, find_headline, read_run
-from target_bench.runs.score_tables import databases, describe_edited
-from target_bench.runs.slicing import measure
+from target_bench.runs.score_tables import describe_edited, list_databases
+from target_bench.runs.slicing import read_metric
 
 RunLike = str | Path | Result | Results
 """A run folder, the id of a run, a result or several; or a folder of runs.
@@ -132,17 +132,17 @@ def compare_results(
         lead, why = leading_metric(*groups.values(), among=compared)
         tested = (lead,)
         compared.sort(key=lambda metric: metric != lead)  # what is tested stands first
-    conditions = [slicing.parse(text) for text in slices] + [slicing.Slice(name) for name in by]
+    conditions = [*map(slicing.parse_condition, slices), *map(slicing.Condition, by)]
     rows: list[Row] = []
     for corpus, by_name in systems.items():
         whole = by_name[baseline]
         check_same_slices([*by_name.values()], [part.name for part in conditions], compared)
         values = {
-            name: {m: Values(measure(run, m), run.stored.scores[m]) for m in compared}
+            name: {m: Values(read_metric(run, m), run.stored.scores[m]) for m in compared}
             for name, run in by_name.items()
         }
-        subsets = slicing.parts(whole.queries.properties, conditions, len(whole.queries.ids))
-        rows += make_rows(corpus, values, baseline, subsets, databases(whole))
+        subsets = slicing.select_parts(whole.queries.properties, conditions, len(whole.queries.ids))
+        rows += make_rows(corpus, values, baseline, subsets, list_databases(whole))
     rows = correct(rows, tested)
     rows.sort(key=lambda row: compared.index(row.metric))
     synthetic = [
@@ -387,7 +387,7 @@ def _choose_metrics(
 def _check_signatures(groups: Sequence[Sequence[Result]], metric: str) -> None:
     for group in groups:
         for run in group:
-            measure(run, metric)  # an unknown metric is reported before any test
+            read_metric(run, metric)  # an unknown metric is reported before any test
             mine, theirs = (definition(r.stored.scores[metric].signature) for r in (group[0], run))
             if mine != theirs:
                 raise ConfigError(

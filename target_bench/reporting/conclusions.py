@@ -22,7 +22,7 @@ from target_bench.reporting.rows import Comparison, Row, Values, correct, make_r
 from target_bench.reporting.sentences import capitalize, describe_differences
 from target_bench.runs.differences import PLUGINS, find_varying, read_settings
 from target_bench.runs.result import Result
-from target_bench.runs.slicing import Measured, make_mean, measure
+from target_bench.runs.slicing import MetricValues, make_mean, read_metric
 
 DEFAULT = "default"  # the level of a run that leaves a setting at its default
 NONE = "–"  # of a run whose plug-in has no such setting, or never a chosen one
@@ -116,7 +116,7 @@ def _conclude(runs: Sequence[Result]) -> Conclusion | None:
     ranked = [run for run in scored if metric in {*run.stored.scores} and run.scores[metric].n]
     if len(ranked) < 2:
         return None
-    scores = [measure(run, metric) for run in ranked]
+    scores = [read_metric(run, metric) for run in ranked]
     sizes = [int((~np.isnan(score.values)).sum()) for score in scores]
     notes = []
     if n_bounds := len(runs) - len(systems):
@@ -151,7 +151,8 @@ def _group_by_tables(runs: Sequence[Result]) -> list[list[Result]]:
 def _rank(runs: Sequence[Result], metric: str) -> Comparison:
     corpus, cells = corpus_name(runs[0]), dict(zip(_name_cells(runs), runs, strict=True))
     values = {
-        cell: Values(measure(run, metric), run.stored.scores[metric]) for cell, run in cells.items()
+        cell: Values(read_metric(run, metric), run.stored.scores[metric])
+        for cell, run in cells.items()
     }
     rows = correct(_test_against_best(corpus, metric, values), [metric])
     rows.sort(key=lambda row: -row.spec.merit(row.score.value))
@@ -236,7 +237,9 @@ def sort_levels(column: Sequence[str]) -> list[str]:
 # Main effects
 
 
-def main_effects(varied: Factors, scores: Sequence[Measured]) -> tuple[list[MainEffect], list[str]]:
+def main_effects(
+    varied: Factors, scores: Sequence[MetricValues]
+) -> tuple[list[MainEffect], list[str]]:
     """Return the main effects, largest first; and the factors whose effect is not known."""
     effects, unclear = [], []
     metric, spec = scores[0].name, scores[0].spec
@@ -274,7 +277,7 @@ def _match_combinations(name: str, varied: Factors) -> list[dict[str, list[int]]
     return [cell for cell in cells.values() if cell.keys() == levels] if len(levels) > 1 else []
 
 
-def are_means(scores: Sequence[Measured]) -> bool:
+def are_means(scores: Sequence[MetricValues]) -> bool:
     """Return whether scores are means over the same queries, so that they can be averaged."""
     same_queries = len({np.isnan(score.values).tobytes() for score in scores}) == 1
     return same_queries and all(score.is_mean for score in scores)

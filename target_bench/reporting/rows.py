@@ -14,7 +14,7 @@ import numpy as np
 
 from target_bench.core.metric import MetricSpec, Score, compute_score
 from target_bench.metrics import stats
-from target_bench.runs.slicing import Mask, Measured, part_score
+from target_bench.runs.slicing import Mask, MetricValues, score_part
 
 Verdict = Literal["better", "worse", "not significantly different"]
 SEED = 0  # of the randomisation tests: the same runs give the same p
@@ -135,7 +135,7 @@ def flat_record(record: Mapping[str, Any]) -> dict[str, Any]:
 class Values(NamedTuple):
     """A metric of a system: the contribution of each query, and the stored score of all."""
 
-    measured: Measured
+    measured: MetricValues
     stored: Score | None = None
 
 
@@ -176,11 +176,11 @@ def _score(values: Values, mask: Mask) -> Score:
     # Intervals of other versions are computed again.
     if stored is not None and mask.all() and stats.SIGNATURE in stored.signature:
         return stored
-    return part_score(values.measured, mask, stored)
+    return score_part(values.measured, mask, stored)
 
 
 def _test(
-    measured: Measured, base: Measured, mask: Mask, clusters: Sequence[str]
+    measured: MetricValues, base: MetricValues, mask: Mask, clusters: Sequence[str]
 ) -> Difference | None:
     """Test a metric of two systems on a subset of the queries; None where it is over none."""
     metric, mine, theirs = measured.metric, measured.statistics[mask], base.statistics[mask]

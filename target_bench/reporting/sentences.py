@@ -11,7 +11,7 @@ from target_bench.metrics.stats import ALPHA, FEWEST, POWER
 from target_bench.reporting.compare import compare_results, leading_metric
 from target_bench.reporting.rows import Comparison, Row
 from target_bench.runs.result import SYNTHETIC, Result
-from target_bench.runs.score_tables import databases, interval_by_database
+from target_bench.runs.score_tables import interval_by_database, list_databases
 
 _MOST_NAMES = 4
 
@@ -165,7 +165,7 @@ def describe_other_databases(run: Result, metric: str, label: str = "") -> str |
     if bounds is None or isnan(bounds[0]):
         return None
     interval = find_spec(metric, run.stored.scores[metric]).interval(*bounds, ", ")
-    n_databases = len(set(databases(run)))
+    n_databases = len(set(list_databases(run)))
     return (
         f"For questions about other databases than these {n_databases} the interval of "
         f"{label or run.command.label}'s {metric} is [{interval}]."

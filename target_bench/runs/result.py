@@ -30,20 +30,20 @@ from target_bench.runs.score_files import (
     read_values,
 )
 from target_bench.runs.score_tables import (
-    REQUEST,
+    Request,
+    choose_columns,
     describe_failures,
-    describe_request,
     find_failures,
     group_results,
-    score_tables,
-    shown_metrics,
+    make_score_tables,
+    read_request,
 )
 from target_bench.runs.slicing import (
     MissingPluginError,
-    by_name,
-    measure,
-    part_score,
-    unknown_metric,
+    describe_unknown_metric,
+    divide_by,
+    read_metric,
+    score_part,
 )
 from target_bench.runs.times import ColdTimes, read_cold_times
 
@@ -95,7 +95,7 @@ class Result:
         """
         name = canonical_name(metric)
         if name not in self.scores:
-            raise ConfigError(unknown_metric(self.folder, name, self.scores))
+            raise ConfigError(describe_unknown_metric(self.folder, name, self.scores))
         return self.scores[name]
 
     def keys(self) -> Iterable[str]:
@@ -108,7 +108,7 @@ class Result:
     def __repr__(self) -> str:
         if not self.run.is_scored:
             return f"Result({str(self.folder)!r}, without scores)"
-        shown = shown_metrics([self])[:_IN_A_LINE]
+        shown = choose_columns([self])[:_IN_A_LINE]
         scores = ", ".join(f"{name} {self.scores[name]}" for name in shown)
         data = f"{self.identity.data}"
         n = count_noun(self.stored.n_queries, "query")
@@ -201,7 +201,7 @@ class Result:
         BLEU of the easy queries, and so on.
 
         Args:
-            name: the property, as ``difficulty``; see ``slicing.by_property``.
+            name: the property, as ``difficulty``; see ``slicing.read_properties``.
             metrics: which metrics; default: all, but for those of plug-ins that are not installed
                 and are more than a mean.
 
@@ -212,14 +212,14 @@ class Result:
             ConfigError: there is no such property or metric; the message lists those there are.
             StoreError: the stored statistics do not give the score.
         """
-        masks = by_name(self.queries.properties, name).masks()
+        masks = divide_by(self.queries.properties, name).masks()
         own = self.stored.scores
         measured = {}
         for metric in own if metrics is None else metrics:
             with suppress(*([MissingPluginError] if metrics is None else [])):
-                measured[metric] = measure(self, metric)
+                measured[metric] = read_metric(self, metric)
         return {
-            value: {m: part_score(each, mask, own[m]) for m, each in measured.items()}
+            value: {m: score_part(each, mask, own[m]) for m, each in measured.items()}
             for value, mask in masks.items()
         }
 
@@ -337,7 +337,7 @@ class Results(Sequence[Result]):
         import pyarrow
 
         text, texts = pyarrow.string(), pyarrow.list_(pyarrow.string())
-        columns = dict.fromkeys((*REQUEST, "name", "query_id", "query"), text)
+        columns = dict.fromkeys((*Request._fields, "name", "query_id", "query"), text)
         schema = pyarrow.schema({**columns, "gold": texts, "ranking": texts, "answer": text})
         tables = [schema.empty_table()]
         for result in self._results:
@@ -370,7 +370,7 @@ class Results(Sequence[Result]):
         width = text_tables.terminal_width()
         lines = [line for result in self for line in describe_failures(result)]
         failures = ["\n".join(text_tables.wrap_sentence(line, width)) for line in lines]
-        table = text_tables.text(score_tables(self), width)
+        table = text_tables.text(make_score_tables(self), width)
         return "\n\n".join(filter(None, [table, *failures]))
 
     __repr__ = __str__
@@ -379,7 +379,7 @@ class Results(Sequence[Result]):
         from target_bench.core.html_view import html
 
         failures = [line for result in self for line in describe_failures(result)]
-        return html(score_tables(self), failures)
+        return html(make_score_tables(self), failures)
 
 
 def read_run(folder: str | Path) -> Result:
@@ -439,7 +439,7 @@ def _to_columns(result: Result) -> dict[str, list[Any]]:
     command = result.command
     has_ranking, has_answer = command.retriever is not None, command.generator is not None
     return {
-        **{name: [value] * len(ids) for name, value in describe_request(result).items()},
+        **{name: [value] * len(ids) for name, value in read_request(result)._asdict().items()},
         "name": [result.command.label] * len(ids),
         "query_id": ids,
         "query": [query and query.text for query in texts],

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import isnan, nan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from target_bench.core.metric import Score, split
 from target_bench.core.schema import Generation, Retrieval
@@ -18,106 +18,146 @@ from target_bench.metrics.scores import (
     ranking_metrics,
     table_metrics,
 )
-from target_bench.runs.slicing import measure
+from target_bench.runs.slicing import read_metric
 from target_bench.runs.times import describe_left_out
 
 if TYPE_CHECKING:
     from target_bench.runs.result import Result
 
-ScoresOfParts = Mapping[str, Mapping[str, Score]]
+PartScores = Mapping[str, Mapping[str, Score]]
 """Value of a property -> metric -> score of the queries that have it."""
 
 _IN_A_TABLE = 3
 """Metrics beside each other, with their intervals, in a terminal of 80 columns."""
 
+_SET_METRICS = ("set_precision", "set_recall", "set_f1", "complete_recall", "set_size")
+
+
+# Groups of results
+
 
 def group_results(
-    results: Iterable["Result"], more: Callable[["Result"], Any] = lambda _: None
+    results: Iterable["Result"], key: Callable[["Result"], Any] = lambda _: None
 ) -> list[list["Result"]]:
-    """Group results by task, corpus, split and distractors, and by one more value of each."""
-    alike: dict[tuple[Any, ...], list[Result]] = {}
+    """Group results by task, corpus, split and distractors, and by a further key."""
+    groups: dict[tuple[Any, ...], list[Result]] = {}
     for result in results:
-        data = (
+        group = (
             result.identity.task,
             result.identity.corpus,
             result.identity.split,
             list_distractors(result),
+            result.command.retriever is not None,
+            key(result),
         )
-        key = (*data, result.command.retriever is not None, more(result))
-        alike.setdefault(key, []).append(result)
-    return list(alike.values())
+        groups.setdefault(group, []).append(result)
+    return list(groups.values())
 
 
 def list_distractors(result: "Result") -> tuple[str, ...]:
-    """Return the sets of tables that were mixed into the corpus, as they were asked for."""
+    """List the sets of tables that were mixed into the corpus, as the command named them."""
     mixed_in = result.rankings_run.run.manifest.distractors
     return tuple(mixed.spec for mixed in mixed_in) or result.command.distractors
 
 
-def score_tables(results: Iterable["Result"], every: bool = False) -> list[TextTable]:
-    """Return scores with their intervals, one row a system, and the slices that were asked for.
-
-    Results of the same queries at the same cutoffs share a table.
-    """
-    return [
-        table
-        for group in same_questions(results)
-        for table in (*group_tables(group, every), *slice_tables(group))
-    ]
-
-
-def same_questions(results: Iterable["Result"]) -> list[list["Result"]]:
-    """Return the results of each task, corpus, split, number of queries and set of cutoffs."""
+def group_by_questions(results: Iterable["Result"]) -> list[list["Result"]]:
+    """Group results whose scores share a table: of the same queries, at the same cutoffs."""
 
     def size_and_cutoffs(result: "Result") -> tuple[Any, ...]:
-        return result.stored.counts.asked, *(n for n in result.scores if n.startswith("recall@"))
+        cutoffs = [name for name in result.scores if name.startswith("recall@")]
+        return result.stored.counts.asked, *cutoffs
 
     return group_results(results, size_and_cutoffs)
-
-
-def group_tables(results: Sequence["Result"], every: bool = False) -> list[TextTable]:
-    """Return the scores of one group of ``same_questions``, under a title."""
-    metrics = shown_metrics(results)
-    of_sets = [name for name in metrics if name in _OF_SETS]
-    others = [name for name in metrics if name not in _OF_SETS]
-    tables = [_table(results, others, write_title(results))] if others else []
-    if of_sets:
-        choosing = [result for result in results if not set(of_sets).isdisjoint(result.scores)]
-        title = "sets of tables" if others else write_title(results)
-        tables.append(_table(choosing, of_sets, title))
-    families: dict[str, list[str]] = {}
-    scored = [(name, score) for result in results for name, score in result.scores.items()]
-    for name in dict.fromkeys(name for name, score in scored if score.n):
-        family, k = split(name)
-        families.setdefault(family if k else "", []).append(name)
-    for names in families.values() if every else ():
-        if not set(names) <= set(metrics):
-            starts = range(0, len(names), _IN_A_TABLE)
-            tables += [_table(results, names[i : i + _IN_A_TABLE], timed=False) for i in starts]
-    return tables
 
 
 def write_title(results: Sequence["Result"]) -> str:
     """Return corpus, task and number of queries of results that share them."""
     first = results[0]
-    corpus = " + ".join([f"{first.identity.data}", *list_distractors(first)])
+    corpus = " + ".join([first.identity.data, *list_distractors(first)])
     return f"{corpus}: {first.identity.task}, {count_noun(first.stored.counts.asked, 'query')}"
 
 
-def shown_metrics(results: Sequence["Result"]) -> list[str]:
-    """Return the metrics worth a column.
+# Tables of scores
 
-    About answers: the deepest recall and the first two of the main figures. About rankings: recall
-    at the smallest and the largest cutoff, that of databases at the smallest (TARGET's rule), and
-    the metrics of sets, which are there where they were asked for. The user's own metrics and those
-    that were asked for by name stand after them.
+
+def make_score_tables(results: Iterable["Result"], every: bool = False) -> list[TextTable]:
+    """Return scores with their intervals, one row a system, and the slices of ``--by``.
+
+    ``every`` adds tables of the metrics that are not worth a column.
     """
+    tables = []
+    for group in group_by_questions(results):
+        tables += [*make_group_tables(group, every), *make_slice_tables(group)]
+    return tables
+
+
+def make_group_tables(results: Sequence["Result"], every: bool = False) -> list[TextTable]:
+    """Return the scores of one group of ``group_by_questions``, the first table under a title."""
+    metrics = choose_columns(results)
+    set_metrics = [name for name in metrics if name in _SET_METRICS]
+    others = [name for name in metrics if name not in _SET_METRICS]
+    title, tables = write_title(results), []
+    if others:
+        tables.append(_make_table(results, others, title))
+    if set_metrics:
+        choosing = [result for result in results if result.scores.keys() & set_metrics]
+        tables.append(_make_table(choosing, set_metrics, "sets of tables" if others else title))
+    if every:
+        for names in _group_by_family(results):
+            if not set(names) <= set(metrics):
+                for start in range(0, len(names), _IN_A_TABLE):
+                    some = names[start : start + _IN_A_TABLE]
+                    tables.append(_make_table(results, some, timed=False))
+    return tables
+
+
+def _group_by_family(results: Sequence["Result"]) -> list[list[str]]:
+    """Group metrics over some query: the cutoffs of one metric, and all without a cutoff."""
+    scores = [item for result in results for item in result.scores.items()]
+    families: dict[str, list[str]] = {}
+    for name in dict.fromkeys(name for name, score in scores if score.n):
+        family, k = split(name)
+        families.setdefault(family if k else "", []).append(name)
+    return list(families.values())
+
+
+def choose_columns(results: Sequence["Result"]) -> list[str]:
+    """Return the metrics worth a column; those of ``--metric`` stand last."""
     retrieved = any(
         r.command.retriever is not None and not r.identity.is_no_context for r in results
     )
     scores = [result.scores for result in results]
-    main = metrics_worth_a_column(scores, bool(results[0].command.generator), retrieved)
-    return list(dict.fromkeys([*main, *_list_asked(results)]))
+    chosen = choose_metrics(scores, results[0].command.generator is not None, retrieved)
+    return list(dict.fromkeys([*chosen, *_list_asked(results)]))
+
+
+def choose_metrics(
+    scores: Iterable[Mapping[str, Score]], answered: bool, retrieved: bool
+) -> list[str]:
+    """Choose the metrics worth a column.
+
+    Of answers: the deepest recall and the first two main metrics. Of rankings: recall at the
+    smallest and the largest cutoff, recall of databases at the smallest (TARGET's rule), and the
+    metrics of returned sets. Last come the user's own metrics, at their largest cutoff.
+
+    Args:
+        scores: metric -> score of each run.
+        answered: whether the runs have answers.
+        retrieved: whether their tables were retrieved.
+    """
+    all_scores = {name: score for of_run in scores for name, score in of_run.items()}
+    own = [name for name in all_scores if not is_built_in(name)]
+    own = [name for name in own if not _has_larger_cutoff(name, own)]
+    built_in = {name: score for name, score in all_scores.items() if name not in own}
+    if answered:
+        main = table_metrics(built_in, retrieved)[:_IN_A_TABLE]
+    else:
+        ranked = ranking_metrics(built_in) or table_metrics(built_in)
+        recalls = [name for name in ranked if name.startswith("recall@")]
+        database_recalls = [name for name in all_scores if name.startswith("recall[db]@")]
+        main = [*recalls[:1], *recalls[1:][-1:], *database_recalls[:1]] or ranked[:_IN_A_TABLE]
+        main += [name for name in all_scores if name in _SET_METRICS]
+    return list(dict.fromkeys([*main, *own]))
 
 
 def _list_asked(results: Sequence["Result"]) -> list[str]:
@@ -130,116 +170,47 @@ def _list_asked(results: Sequence["Result"]) -> list[str]:
     return [name for name in asked if any(name in result.scores for result in results)]
 
 
-def metrics_worth_a_column(
-    of_runs: Sequence[Mapping[str, Score]], answered: bool, retrieved: bool
-) -> list[str]:
-    """Return what ``shown_metrics`` does, of the scores of runs."""
-    scores = {name: score for scores in of_runs for name, score in scores.items()}
-    names = list(scores)
-    own = [name for name in names if not is_built_in(name)]
-    own = [name for name in own if not _is_deeper(name, own)]
-    built_in = {name: scores[name] for name in names if name not in own}
-    if answered:
-        main = table_metrics(built_in, retrieved)[:_IN_A_TABLE]
-    else:
-        ranked = ranking_metrics(built_in) or table_metrics(built_in)
-        recalls = [name for name in ranked if name.startswith("recall@")]
-        of_databases = [name for name in names if name.startswith("recall[db]@")]
-        ends = [*recalls[:1], *recalls[1:][-1:], *of_databases[:1]]
-        main = [*(ends or ranked[:_IN_A_TABLE]), *(name for name in names if name in _OF_SETS)]
-    return [*main, *(name for name in own if name not in main)]
-
-
-_OF_SETS = ("set_precision", "set_recall", "set_f1", "complete_recall", "set_size")
-
-
-def _is_deeper(name: str, others: Sequence[str]) -> bool:
-    """Whether others have the same metric at a larger cutoff."""
+def _has_larger_cutoff(name: str, others: Sequence[str]) -> bool:
+    """Return whether others have the same metric at a larger cutoff."""
     family, k = split(name)
     return any(split(o)[0] == family and (split(o)[1] or 0) > (k or 0) for o in others)
 
 
-def _table(
+def _make_table(
     results: Sequence["Result"], metrics: Sequence[str], title: str = "", timed: bool = True
 ) -> TextTable:
-    first = results[0]
-    columns = [Column("retriever")] if first.command.retriever else []
-    columns += [Column("generator")] if first.command.generator else []
-    same = {result.command.generator for result in results}
-    if first.command.retriever and first.command.generator and len(same) == 1:  # named in the title
-        columns.pop()
-        title = title and f"{title}, answered by {first.command.names[-1]}"
-    stage = "generate" if first.command.generator else "retrieve"
-    measured = timed and any(result.times.latency for result in results)
+    command = results[0].command
+    systems = [kind for kind in ("retriever", "generator") if getattr(command, kind)]
+    if len(systems) == 2 and len({result.command.generator for result in results}) == 1:
+        systems.pop()  # the title names it, if there is one
+        title = title and f"{title}, answered by {command.names[-1]}"
+    columns = [*map(Column, systems), *map(metric_column, metrics)]
     rows = [
         [
-            *result.command.names[: len(columns)],
+            *result.command.names[: len(systems)],
             *(score_cell(name, result.scores.get(name)) for name in metrics),
-            *([result.times.write_milliseconds(stage)] if timed else []),
-            *([_latency_cell(result.times.latency)] if measured else []),
         ]
         for result in results
     ]
     marks: dict[tuple[int, int], Mark] = {}
-    for place, name in enumerate(metrics, start=len(columns)):
-        scored = [result.scores.get(name) for result in results]
-        merits = [nan if s is None else find_spec(name, s).merit(s.value) for s in scored]
-        marks |= {(row, place): "good" for row in best_rows(merits)}
-    columns += map(metric_column, metrics)
-    note = None
-    if timed:
-        columns.append(Column("ms/query" if first.command.generator else "ms, batch", right=True))
-        note = describe_left_out((result.times for result in results), (stage,))
-    if measured:
+    for column, name in enumerate(metrics, start=len(systems)):
+        scores = [result.scores.get(name) for result in results]
+        merits = [nan if s is None else find_spec(name, s).merit(s.value) for s in scores]
+        marks |= {(row, column): "good" for row in best_rows(merits)}
+    if not timed:
+        return TextTable(columns, rows, title, marks=marks)
+    times = [result.times for result in results]
+    stage = "generate" if command.generator else "retrieve"
+    columns.append(Column("ms/query" if command.generator else "ms, batch", right=True))
+    for row, each in zip(rows, times, strict=True):
+        row.append(each.write_milliseconds(stage))
+    if any(each.latency for each in times):
         columns.append(Column("p50/p95 ms, single", right=True))
+        for row, each in zip(rows, times, strict=True):
+            latency = each.latency
+            row.append(f"{latency['p50']:.2f}/{latency['p95']:.2f}" if latency else "")
+    note = describe_left_out(times, (stage,))
     return TextTable(columns, rows, title, note=note, marks=marks)
-
-
-def _latency_cell(latency: Mapping[str, Any] | None) -> str:
-    """Return the median and the 95th percentile of single queries, where they were measured."""
-    return f"{latency['p50']:.2f}/{latency['p95']:.2f}" if latency else ""
-
-
-def slice_tables(results: Sequence["Result"]) -> list[TextTable]:
-    """Return the scores by each property of the queries that was asked for."""
-    runs = [(result.command.label, score_parts(result)) for result in results if results[0].by]
-    asked = _list_asked(results)
-    return [slice_table(name, runs, asked) for name in dict.fromkeys(results[0].by)]
-
-
-def score_parts(result: "Result") -> dict[str, ScoresOfParts]:
-    """Return property -> value -> metric -> score, of the properties that were asked for."""
-    return {name: result.scores_by(name) for name in result.by}
-
-
-def slice_table(
-    name: str,
-    runs: Sequence[tuple[str, Mapping[str, ScoresOfParts]]],
-    asked: Sequence[str] = (),
-) -> TextTable:
-    """Lay out the scores of runs by a property: one row per value and run.
-
-    Args:
-        name: the property.
-        runs: name of each run, and its scores by property.
-        asked: metrics that were asked for by name, which get a column each.
-    """
-    parts = [(run, by[name]) for run, by in runs]
-    values = list(dict.fromkeys(value for _, by_value in parts for value in by_value))
-    shown = table_metrics(
-        {m: s for _, by in parts for part in by.values() for m, s in part.items()}
-    )
-    shown = list(dict.fromkeys([*shown, *asked]))
-    rows = []
-    for value in values:
-        for run, by_value in parts:
-            scores = by_value.get(value, {})
-            n = next((scores[metric].n for metric in shown if metric in scores), None)
-            cells = [score_cell(metric, scores.get(metric)) for metric in shown]
-            rows.append([value, "" if n is None else f"{n:,}", run, *cells])
-    columns = [Column(name), Column("n", right=True), Column("run")]
-    rules = frozenset(range(len(parts), len(rows), len(parts))) if len(parts) > 1 else frozenset()
-    return TextTable([*columns, *map(metric_column, shown)], rows, f"by {name}", rules)
 
 
 def metric_column(name: str) -> Column:
@@ -249,38 +220,90 @@ def metric_column(name: str) -> Column:
 
 
 def score_cell(name: str, score: Score | None) -> str:
-    """Return a score above its interval; a dash where it is over no query, nothing without one."""
-    if score is None or isnan(score.value):
-        return "" if score is None else "–"
+    """Return a score above its interval; a dash if it is over no query, nothing without one."""
+    if score is None:
+        return ""
+    if isnan(score.value):
+        return "–"
     spec = find_spec(name, score)
     if isnan(score.low) or isnan(score.high):
         return spec.text(score.value)
     return f"{spec.text(score.value)}\n[{spec.interval(score.low, score.high, ', ')}]"
 
 
+# Tables of slices
+
+
+def make_slice_tables(results: Sequence["Result"]) -> list[TextTable]:
+    """Return the scores by each property of ``--by``."""
+    if not results[0].by:
+        return []
+    runs = [(result.command.label, score_slices(result)) for result in results]
+    asked = _list_asked(results)
+    return [make_slice_table(name, runs, asked) for name in dict.fromkeys(results[0].by)]
+
+
+def score_slices(result: "Result") -> dict[str, PartScores]:
+    """Return property of ``--by`` -> value -> metric -> score."""
+    return {name: result.scores_by(name) for name in result.by}
+
+
+def make_slice_table(
+    name: str,
+    runs: Sequence[tuple[str, Mapping[str, PartScores]]],
+    asked: Sequence[str] = (),
+) -> TextTable:
+    """Lay out the scores of runs by a property: one row per value and run.
+
+    Args:
+        name: the property.
+        runs: label of each run, and its scores by property.
+        asked: metrics of ``--metric``, which get a column each.
+    """
+    parts = [(label, by_property[name]) for label, by_property in runs]
+    values = list(dict.fromkeys(value for _, by_value in parts for value in by_value))
+    all_scores = [part for _, by_value in parts for part in by_value.values()]
+    chosen = table_metrics({metric: s for part in all_scores for metric, s in part.items()})
+    metrics = list(dict.fromkeys([*chosen, *asked]))
+    rows = []
+    for value in values:
+        for label, by_value in parts:
+            scores = by_value.get(value, {})
+            n = next((scores[metric].n for metric in metrics if metric in scores), None)
+            cells = [score_cell(metric, scores.get(metric)) for metric in metrics]
+            rows.append([value, "" if n is None else f"{n:,}", label, *cells])
+    columns = [Column(name), Column("n", right=True), Column("run")]
+    # A line between the values, where each has several rows.
+    rules = frozenset(range(len(parts), len(rows), len(parts))) if len(parts) > 1 else frozenset()
+    return TextTable([*columns, *map(metric_column, metrics)], rows, f"by {name}", rules)
+
+
 # Documents
 
-REQUEST = ("corpus", "split", "task", "retriever", "generator")
-"""What says of a result what was run."""
+
+class Request(NamedTuple):
+    """What was run."""
+
+    corpus: str
+    split: str
+    task: str
+    retriever: str | None
+    generator: str | None
 
 
-def describe_request(result: "Result") -> dict[str, str | None]:
-    """Return the values of ``REQUEST``."""
+def read_request(result: "Result") -> Request:
+    """Return what was run."""
     identity, command = result.identity, result.command
-    asked = (identity.corpus, identity.split, identity.task, command.retriever, command.generator)
-    return dict(zip(REQUEST, asked, strict=True))
+    data = (identity.corpus, identity.split, identity.task)
+    return Request(*data, command.retriever, command.generator)
 
 
 def to_document(result: "Result") -> dict[str, Any]:
     """Return a result as ``run --format json`` prints it."""
-    answers, command = result.stored.answers, result.command
+    answers = result.stored.answers
     document: dict[str, Any] = {
-        "corpus": result.identity.corpus,
-        "split": result.identity.split,
-        "task": result.identity.task,
-        "retriever": result.command.retriever,
-        "generator": result.command.generator,
-        "names": list(command.names),
+        **read_request(result)._asdict(),
+        "names": list(result.command.names),
         "n_queries": result.stored.counts.asked,
         "counts": result.stored.counts.to_json(),
         "answers": answers.to_json() if answers else None,
@@ -288,10 +311,10 @@ def to_document(result: "Result") -> dict[str, Any]:
     if result.stored.report:
         document["report"] = dict(result.stored.report)
     document["scores"] = {name: score.to_json() for name, score in result.scores.items()}
-    if databases(result):
+    if list_databases(result):
         document["by_database"] = _intervals_by_database(result)
     if result.by:
-        document["by"] = slices_to_json(score_parts(result))
+        document["by"] = slices_to_json(score_slices(result))
     return document | {
         "seconds": dict(result.times.seconds),
         "latency_ms": result.times.latency,
@@ -306,22 +329,36 @@ def to_document(result: "Result") -> dict[str, Any]:
     }
 
 
-def databases(result: "Result") -> Sequence[str]:
-    """Return the database of each query, if all queries are about several; else nothing."""
+def slices_to_json(by_property: Mapping[str, PartScores]) -> dict[str, Any]:
+    """Return property -> value -> metric -> value, interval, n and signature."""
+    return {
+        name: {
+            value: {metric: score.to_json() for metric, score in scores.items()}
+            for value, scores in parts.items()
+        }
+        for name, parts in by_property.items()
+    }
+
+
+# Databases
+
+
+def list_databases(result: "Result") -> Sequence[str]:
+    """List the database of each query; nothing unless every query has one, and they differ."""
     names = result.queries.properties.get("db_id", ())
     return names if None not in names and len(set(names)) > 1 else ()
 
 
 def interval_by_database(result: "Result", metric: str) -> tuple[float, float] | None:
-    """Return the 95% interval of a score where the databases are a sample, too.
+    """Return the 95% interval of a score if the databases, too, are a sample.
 
     None for a run over tables that are in no databases, or in one.
     """
-    clusters = databases(result)
+    clusters = list_databases(result)
     if not clusters:
         return None
-    measured = measure(result, metric)
-    return stats.interval_by_cluster(measured.metric, measured.statistics, clusters)
+    values = read_metric(result, metric)
+    return stats.interval_by_cluster(values.metric, values.statistics, clusters)
 
 
 def _intervals_by_database(result: "Result") -> dict[str, Any]:
@@ -331,25 +368,14 @@ def _intervals_by_database(result: "Result") -> dict[str, Any]:
         for name, each in bounds.items()
         if each and not isnan(each[0])
     }
-    return {"databases": len(set(databases(result))), "intervals": intervals}
-
-
-def slices_to_json(by: Mapping[str, ScoresOfParts]) -> dict[str, Any]:
-    """Return property -> value -> metric -> value, interval, n and signature."""
-    return {
-        name: {
-            value: {metric: score.to_json() for metric, score in scores.items()}
-            for value, scores in parts.items()
-        }
-        for name, parts in by.items()
-    }
+    return {"databases": len(set(list_databases(result))), "intervals": intervals}
 
 
 # Sentences
 
 
-def describe_answers(result: "Result") -> Sequence[SummaryBlock]:
-    """Return what the task sums the answers of a run up to, one block per line."""
+def summarize_answers(result: "Result") -> Sequence[SummaryBlock]:
+    """Return the task's summary of the answers of a run, one block per line."""
     if not result.stored.report:
         return ()
     from target_bench.core.registry import make_task
@@ -358,7 +384,7 @@ def describe_answers(result: "Result") -> Sequence[SummaryBlock]:
 
 
 def describe_edited(result: "Result", metrics: Iterable[str]) -> str | None:
-    """Say which metrics were computed by other code than the one here, if any were."""
+    """Return a sentence on metrics that were computed by other code than the one here, if any."""
     edited = edited_metrics(result.stored.code, metrics)
     if not edited:
         return None
@@ -380,22 +406,22 @@ def find_failures(result: "Result") -> "list[Retrieval | Generation]":
 
 def describe_failures(result: "Result") -> Iterator[str]:
     """Yield a sentence on answers that were not judged, and one on queries that failed."""
+    corpus, stored = result.identity.corpus, result.stored
     not_judged = [q for q, error in result.errors.items() if error.startswith(NOT_JUDGED)]
     if not_judged:
         error = result.errors[not_judged[0]].removeprefix(NOT_JUDGED)
         yield (
-            f"the judge failed on {len(not_judged)} answers of {result.identity.corpus} (scored "
-            f"without it; the same command asks again); the first is {not_judged[0]!r}: {error}"
+            f"the judge failed on {len(not_judged)} answers of {corpus} (scored without it; the "
+            f"same command asks again); the first is {not_judged[0]!r}: {error}"
         )
-    shown = [record for record in find_failures(result) if record.query_id not in not_judged]
-    if shown:
-        kind, name, n_failed = "generator", result.command.generator, result.stored.n_failed
-        if isinstance(shown[0], Retrieval):  # answers without tables failed with their rankings
-            kind, name = "retriever", result.command.retriever
-            n_failed = result.stored.counts.failed
-        n_queries = result.stored.n_queries
+    failed = [record for record in find_failures(result) if record.query_id not in not_judged]
+    if failed:
+        first = failed[0]
+        if isinstance(first, Retrieval):  # its answer failed too, for want of tables
+            system, n_failed = f"retriever {result.command.retriever}", stored.counts.failed
+        else:
+            system, n_failed = f"generator {result.command.generator}", stored.n_failed
         yield (
-            f"{kind} {name} failed on {n_failed} of {n_queries} queries of "
-            f"{result.identity.corpus} (scored 0); the first is {shown[0].query_id!r}: "
-            f"{shown[0].error}"
+            f"{system} failed on {n_failed} of {stored.n_queries} queries of {corpus} (scored 0); "
+            f"the first is {first.query_id!r}: {first.error}"
         )

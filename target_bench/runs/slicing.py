@@ -1,11 +1,10 @@
-"""Parts of a set of queries (``difficulty=hard``, or one part per value), and their scores."""
+"""Parts of the queries of a run (``difficulty=hard``, or one per value), and their scores."""
 
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import product
 from math import isclose, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,13 +25,13 @@ from target_bench.core.schema import NO_DATABASE, Query
 from target_bench.core.text_tables import list_first
 from target_bench.metrics import stats
 from target_bench.metrics.scores import definition, find_spec, make_default_metric
-from target_bench.runs.score_files import SLICE_PREFIX, Floats
+from target_bench.runs.score_files import Floats
 
 if TYPE_CHECKING:
     from target_bench.runs.result import Result
 
-Columns = Mapping[str, Sequence[Any]]
-"""Property of the queries -> its value of every query, None for one without it."""
+Properties = Mapping[str, Sequence[Any]]
+"""Property of queries -> its value for each query; None for a query without one."""
 
 Mask = NDArray[np.bool_]
 
@@ -40,26 +39,26 @@ _LONGEST = 64  # characters of a text that is a property
 _SHOWN = 12  # values that a message lists
 
 
-# Properties of queries
+def read_properties(queries: Sequence[Query]) -> dict[str, list[Any]]:
+    """Return property -> its value for each query, as users name them in ``--by difficulty``.
 
-
-def by_property(queries: Sequence[Query]) -> dict[str, list[Any]]:
-    """Return property -> its value of every query, as users name them in ``--by difficulty``.
-
-    ``gold_tables`` is how many tables answer the query, ``db_id`` its database if it is about one;
-    the rest is metadata that is a number, a truth value or a short text in every query that has it.
+    ``gold_tables`` is the number of gold tables, ``db_id`` the database. The rest is metadata: that
+    which is of one type in all queries, and is a number, a truth value or a short text.
     """
-    columns: dict[str, list[Any]] = {"gold_tables": [len(query.gold) for query in queries]}
+    properties: dict[str, list[Any]] = {"gold_tables": [len(query.gold) for query in queries]}
     databases = [query.database_id for query in queries]
     if set(databases) - {NO_DATABASE}:
-        columns["db_id"] = [None if name == NO_DATABASE else name for name in databases]
+        properties["db_id"] = [None if name == NO_DATABASE else name for name in databases]
     for name in sorted({name for query in queries for name in query.metadata}):
         values = [query.metadata.get(name) for query in queries]
         kinds = {type(value) for value in values if value is not None}
         longest = max((len(value) for value in values if isinstance(value, str)), default=0)
         if len(kinds) == 1 and kinds <= {str, int, float, bool} and longest <= _LONGEST:
-            columns.setdefault(name, values)  # metadata never hides a property of ours
-    return columns
+            properties.setdefault(name, values)  # metadata never hides a property of ours
+    return properties
+
+
+# Parts by value
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -72,53 +71,57 @@ class Partition:
     codes: NDArray[np.intp]  # (n,) the index of each query's value, -1 for a query without one
 
     @property
-    def groups(self) -> bool:
-        """Whether it puts queries together: several values, and not nearly one a query.
+    def is_informative(self) -> bool:
+        """Whether scores by it say anything: several values, each of two queries on average.
 
         An index of the queries, or an id, says nothing about which of them are hard.
         """
         n_queries = int((self.codes >= 0).sum())
         return 1 < len(self.values) <= max(n_queries // 2, 2)
 
-    def masks(self, none: bool = True) -> dict[str, Mask]:
+    def masks(self, include_none: bool = True) -> dict[str, Mask]:
         """Return value as text -> (n,) which queries have it; ``(none)`` for those without one."""
         masks = {
             str(value).lower() if isinstance(value, bool) else str(value): self.codes == i
             for i, value in enumerate(self.values)
         }
-        if none and (self.codes < 0).any():
+        if include_none and (self.codes < 0).any():
             name = "(none)" if "(none)" not in masks else "(no value)"
             masks[name] = self.codes < 0
         return masks
 
-    def largest(self, most: int) -> list[int]:
-        """Return the indices of the most frequent values, at most this many, in their order."""
+    def find_frequent(self, n: int) -> list[int]:
+        """Return the indices of the ``n`` most frequent values, ascending."""
         sizes = np.bincount(self.codes[self.codes >= 0], minlength=len(self.values))
-        return sorted(np.argsort(-sizes, kind="stable")[:most].tolist())
+        return sorted(np.argsort(-sizes, kind="stable")[:n].tolist())
 
 
-def partition(column: Sequence[Any]) -> Partition:
+def divide(values: Sequence[Any]) -> Partition:
     """Divide queries by the values of a property; ``1``, ``1.0`` and ``True`` are three values."""
-    typed = [(type(value).__name__, value) for value in column]
-    values = sorted({each for each in typed if each[1] is not None}, key=_sort_key)
-    index = {typed_value: i for i, typed_value in enumerate(values)}
-    codes = np.array([index.get(typed_value, -1) for typed_value in typed], dtype=np.intp)
-    return Partition([value for _, value in values], codes)
+    typed = [(type(value).__name__, value) for value in values]
+    distinct = sorted({pair for pair in typed if pair[1] is not None}, key=_sort_key)
+    index = {pair: i for i, pair in enumerate(distinct)}
+    codes = np.array([index.get(pair, -1) for pair in typed], dtype=np.intp)
+    return Partition([value for _, value in distinct], codes)
 
 
-def by_name(columns: Columns, name: str) -> Partition:
-    """Divide queries by a property; ``ConfigError`` with those there are if it is none."""
-    return partition(_find_column(columns, name))
+def divide_by(properties: Properties, name: str) -> Partition:
+    """Divide queries by a property.
+
+    Raises:
+        ConfigError: there is no such property; the message lists those there are.
+    """
+    return divide(_find_values(properties, name))
 
 
-def _find_column(columns: Columns, name: str) -> Sequence[Any]:
-    plain = name.strip().removeprefix(SLICE_PREFIX)
-    if plain == "database" and plain not in columns:
-        plain = "db_id"
-    if plain not in columns:
-        names = ", ".join(columns) or "none"
+def _find_values(properties: Properties, name: str) -> Sequence[Any]:
+    name = name.strip()
+    if name == "database" and name not in properties:
+        name = "db_id"
+    if name not in properties:
+        names = ", ".join(properties) or "none"
         raise ConfigError(f"unknown slice {name!r}; the queries have: {names}")
-    return columns[plain]
+    return properties[name]
 
 
 _DIFFICULTIES = ("easy", "simple", "medium", "moderate", "hard", "challenging", "extra")
@@ -129,7 +132,9 @@ def _sort_key(typed_value: tuple[str, Any]) -> tuple[Any, ...]:
     kind, value = typed_value
     if value in _DIFFICULTIES:
         return kind, 0, _DIFFICULTIES.index(value)
-    return kind, 1, _natural_key(value) if isinstance(value, str) else value, value
+    if isinstance(value, str):
+        return kind, 1, _natural_key(value), value
+    return kind, 1, value
 
 
 def _natural_key(text: str) -> tuple[Any, ...]:
@@ -143,18 +148,18 @@ def _natural_key(text: str) -> tuple[Any, ...]:
 # Conditions
 
 
-class Slice(NamedTuple):
-    """A condition, as ``difficulty=hard``; or a name alone: one part per value."""
+class Condition(NamedTuple):
+    """A condition on a property, as ``difficulty=hard``; or a property alone, for each value."""
 
     name: str
-    compared: str = ""
+    operator: str = ""
     value: str = ""
 
     def __str__(self) -> str:
         return "".join(self)
 
 
-_SLICE = re.compile(r"\s*(?:slice\.)?([^=<>!]+?)\s*(?:(!=|>=|<=|=|>|<)\s*(.*?)\s*)?")
+_CONDITION = re.compile(r"\s*([^=<>!]+?)\s*(?:(!=|>=|<=|=|>|<)\s*(.*?)\s*)?")
 _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     "!=": operator.ne,
     ">=": operator.ge,
@@ -165,75 +170,79 @@ _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
-def parse(text: str) -> Slice:
-    """Read a slice."""
-    match = _SLICE.fullmatch(text)
+def parse_condition(text: str) -> Condition:
+    """Read a condition of ``--slice``."""
+    match = _CONDITION.fullmatch(text)
     if match is None or (match[2] and not match[3]):
         raise ConfigError(
             f"--slice {text!r}: expected a name alone or with a value, as in difficulty=hard, "
             "gold_tables>1 or db_id"
         )
-    return Slice(match[1], match[2] or "", match[3] or "")
+    return Condition(match[1], match[2] or "", match[3] or "")
 
 
-def parts(columns: Columns, slices: Sequence[Slice], n: int) -> dict[str, Mask]:
-    """Return the parts that slices together make of n queries: description -> (n,) which are in it.
+def select_parts(
+    properties: Properties, conditions: Sequence[Condition], n: int
+) -> dict[str, Mask]:
+    """Return description -> (n,) which queries are in this part.
 
-    Conditions hold together; a name alone makes a part of each of its values. Without slices there
-    is one part, described by an empty text.
+    All conditions hold in a part; a property alone makes a part of each of its values. Without
+    conditions there is one part of all queries, whose description is empty.
     """
-    masks = {"": np.ones(n, dtype=np.bool_)}
-    for condition in slices:
-        options = _apply(condition, columns)
-        masks = {
-            ", ".join(filter(None, (name, more))): mask & kept
-            for (name, mask), (more, kept) in product(masks.items(), options.items())
+    parts = {"": np.ones(n, dtype=np.bool_)}
+    for condition in conditions:
+        added = _apply(condition, properties)
+        parts = {
+            f"{name}, {more}" if name else more: mask & added[more]
+            for name, mask in parts.items()
+            for more in added
         }
-    kept = {name: mask for name, mask in masks.items() if mask.any()}
-    if not kept:
-        raise ConfigError(f"no query is in the slice {', '.join(map(str, slices))}")
-    return kept
+    parts = {name: mask for name, mask in parts.items() if mask.any()}
+    if not parts:
+        raise ConfigError(f"no query is in the slice {', '.join(map(str, conditions))}")
+    return parts
 
 
-def _apply(condition: Slice, columns: Columns) -> dict[str, Mask]:
-    values = _find_column(columns, condition.name)
-    masks = partition(values).masks()
-    if not condition.compared:
+def _apply(condition: Condition, properties: Properties) -> dict[str, Mask]:
+    values = _find_values(properties, condition.name)
+    masks = divide(values).masks()
+    if not condition.operator:
         return {f"{condition.name}={value}": mask for value, mask in masks.items()}
-    compare, bound = _OPERATORS[condition.compared], _read_bound(condition, values)
+    compare, bound = _OPERATORS[condition.operator], _read_bound(condition, values)
     holds = np.array([value is not None and compare(value, bound) for value in values], np.bool_)
     if not holds.any():
-        there = list_first([*masks], _SHOWN)
-        raise ConfigError(f"no query is in the slice {condition}; {condition.name} is {there}")
+        listed = list_first([*masks], _SHOWN)
+        raise ConfigError(f"no query is in the slice {condition}; {condition.name} is {listed}")
     return {str(condition): holds}
 
 
-def _read_bound(condition: Slice, values: Sequence[Any]) -> Any:
+def _read_bound(condition: Condition, values: Sequence[Any]) -> Any:
     """Return the value of a condition, in the type that the queries have."""
     kinds = {type(value) for value in values if value is not None}
-    by_order = condition.compared not in ("=", "!=")
-    try:
-        if kinds == {bool}:
-            return {"true": True, "false": False}["" if by_order else condition.value.lower()]
-        if kinds <= {int, float}:
-            return float(condition.value)
-    except (KeyError, ValueError):
-        kind = "true or false" if kinds == {bool} else "a number"
-        raise ConfigError(f"--slice {condition}: {condition.name} is {kind}") from None
-    if by_order:
+    text, is_order = condition.value, condition.operator not in ("=", "!=")
+    if kinds == {bool}:
+        if is_order or text.lower() not in ("true", "false"):
+            raise ConfigError(f"--slice {condition}: {condition.name} is true or false")
+        return text.lower() == "true"
+    if kinds <= {int, float}:
+        try:
+            return float(text)
+        except ValueError:
+            raise ConfigError(f"--slice {condition}: {condition.name} is a number") from None
+    if is_order:
         raise ConfigError(f"--slice {condition}: {condition.name} is text; compare it with = or !=")
-    return condition.value
+    return text
 
 
 # Scores of parts
 
 
 class MissingPluginError(ConfigError):
-    """A metric of a plug-in that is not installed: only its score of all queries is there."""
+    """A metric of a plug-in that is not installed: it cannot be computed for a part."""
 
 
 class StoredMean(RatioMetric[Any]):
-    """The mean of stored values: of a metric that cannot be computed again."""
+    """The mean of stored values, for a metric whose code is not installed."""
 
     signature = ""
 
@@ -245,18 +254,21 @@ class StoredMean(RatioMetric[Any]):
         return to_mean_statistics(np.asarray(examples, dtype=np.float64))
 
 
-class Measured(NamedTuple):
-    """One metric of a run."""
+class MetricValues(NamedTuple):
+    """The values of one metric for the queries of a run."""
 
     name: str  # as users write it
-    values: Floats  # (n,) the value of each query alone; NaN where it is left out
-    statistics: Floats  # (n, m) what each query contributes
-    metric: Metric[Any]  # the metric with its default settings
+    values: Floats  # (n,) the value of each query alone; NaN where the metric leaves it out
+    statistics: Floats  # (n, m) the sufficient statistics of each query
+    metric: Metric[Any]  # computes a score from the statistics of any part
     spec: MetricSpec  # its declaration
 
     @property
     def is_mean(self) -> bool:
-        """Whether the metric is the mean of its values, seen on eight halves of the queries."""
+        """Whether the score is the mean of the values.
+
+        No metric declares that, so eight random halves of the queries are tried.
+        """
         generator = np.random.default_rng(0)
         halves = [generator.random(len(self.values)) < 0.5 for _ in range(8)]
         return all(
@@ -271,8 +283,8 @@ class Measured(NamedTuple):
         )
 
 
-def measure(result: "Result", metric: str) -> Measured:
-    """Return the contributions of the queries of a run to a metric.
+def read_metric(result: "Result", metric: str) -> MetricValues:
+    """Read the stored values of a metric, and check that they give its score.
 
     Raises:
         ConfigError: the run has no such metric, or it is more than a mean and its plug-in is not
@@ -283,17 +295,17 @@ def measure(result: "Result", metric: str) -> Measured:
     if metric not in scores or metric not in result.queries.values:
         rankings = result.command.retrieval_run
         elsewhere = f". Its rankings were scored in {rankings}" if rankings else ""
-        raise ConfigError(unknown_metric(folder, metric, scores) + elsewhere)
+        raise ConfigError(describe_unknown_metric(folder, metric, scores) + elsewhere)
     score, statistics = scores[metric], result.queries.statistics[metric]
     spec, installed = find_spec(metric, score), make_default_metric(metric)
-    # A ratio of nothing may be 0 by itself, and is no score of a run over no query.
-    summary = StoredMean(spec) if installed is None or isnan(score.value) else installed
+    # The installed metric may give 0 for no query at all, where the stored score is NaN.
+    computing = StoredMean(spec) if installed is None or isnan(score.value) else installed
     again = f"score it again with target-bench score {folder}"
     try:
-        value = compute_score(summary, statistics)
+        value = compute_score(computing, statistics)
     except (ValueError, TypeError, AttributeError, IndexError) as error:
         raise StoreError(
-            f"{folder}: what is stored of {metric} gives no score ({error}); {again}"
+            f"{folder}: the stored statistics of {metric} give no score ({error}); {again}"
         ) from error
     if not np.isclose(value, score.value, rtol=1e-9, atol=1e-9, equal_nan=True):
         if installed is None and metric in result.queries.summed:
@@ -304,29 +316,29 @@ def measure(result: "Result", metric: str) -> Measured:
                 "Publish a plug-in), or name other metrics with --metric."
             )
         raise StoreError(
-            f"{folder}: {metric} is {score.value:.6f} in scores.json, but what is stored of a "
-            f"query gives {value:.6f}. The scores were edited, or are older than the statistics of "
-            f"such metrics: {again}"
+            f"{folder}: {metric} is {score.value:.6f} in scores.json, but the stored statistics "
+            f"give {value:.6f}. The scores were edited, or are older than the "
+            f"statistics of such metrics: {again}"
         )
     values = np.where(statistics.any(axis=1), result.queries.values[metric], np.nan)
-    return Measured(metric, values, statistics, summary, spec)
+    return MetricValues(metric, values, statistics, computing, spec)
 
 
-def unknown_metric(folder: Path, metric: str, metrics: Iterable[str]) -> str:
-    """Write the message on a metric that a run does not have."""
+def describe_unknown_metric(folder: Path, metric: str, metrics: Iterable[str]) -> str:
+    """Return the message on a metric that a run does not have."""
     names = list(metrics)
-    hint, there = did_you_mean(metric, names), list_first(names, _SHOWN)
-    return f"{folder.name}: no metric {metric!r}.{hint} There are {there}"
+    hint, listed = did_you_mean(metric, names), list_first(names, _SHOWN)
+    return f"{folder.name}: no metric {metric!r}.{hint} There are {listed}"
 
 
-def make_mean(name: str, values: Floats, spec: MetricSpec) -> Measured:
+def make_mean(name: str, values: Floats, spec: MetricSpec) -> MetricValues:
     """Return a metric that is the mean of (n,) values, over those that are not NaN."""
-    return Measured(name, values, to_mean_statistics(values), StoredMean(spec), spec)
+    return MetricValues(name, values, to_mean_statistics(values), StoredMean(spec), spec)
 
 
-def part_score(measured: Measured, mask: Mask, whole: Score | None) -> Score:
-    """Score the queries of a part."""
-    metric, statistics = measured.metric, measured.statistics[mask]
+def score_part(values: MetricValues, mask: Mask, whole: Score | None) -> Score:
+    """Score the queries of a part; ``whole`` is the stored score of all queries."""
+    metric, statistics = values.metric, values.statistics[mask]
     value = compute_score(metric, statistics)
     low, high = stats.interval(metric, statistics)
     return Score(
@@ -335,31 +347,32 @@ def part_score(measured: Measured, mask: Mask, whole: Score | None) -> Score:
         high=high,
         n=0 if np.isnan(value) else metric.counted(statistics),
         signature=f"{definition(whole.signature)}|{stats.SIGNATURE}" if whole else "",
-        spec=whole.spec if whole else measured.spec,
+        spec=whole.spec if whole else values.spec,
     )
 
 
-def report_by(
-    columns: Columns,
+def report_parts(
+    properties: Properties,
     names: Sequence[str],
     metrics: Sequence[Metric[Any]],
     per_query: Mapping[str, Floats],
     statistics: Mapping[str, Floats],
 ) -> dict[str, dict[str, dict[str, Any]]]:
-    """Score the parts that a task reports, before its run is stored."""
+    """Return property -> value -> counts and scores, for the report of a task.
+
+    ``statistics`` has no entry of a metric that is the mean of its values in ``per_query``.
+    """
     means = {name: to_mean_statistics(values) for name, values in per_query.items()}
-    contributions = means | {**statistics}
+    all_statistics = {**means, **statistics}
     tables: dict[str, dict[str, dict[str, Any]]] = {}
     for name in names:
         with suppress(ConfigError):  # these queries have no such property
-            for value, mask in by_name(columns, name).masks(none=False).items():
-                rows = {metric.name: contributions[metric.name][mask] for metric in metrics}
-                scores = {
-                    metric.name: compute_score(metric, rows[metric.name]) for metric in metrics
-                }
-                tables.setdefault(name, {})[value] = {
-                    "queries": int(mask.sum()),
-                    "runnable": metrics[0].counted(rows[metrics[0].name]),
-                    **{n: None if np.isnan(score) else score for n, score in scores.items()},
-                }
+            for value, mask in divide_by(properties, name).masks(include_none=False).items():
+                part: dict[str, Any] = {"queries": int(mask.sum())}
+                first = metrics[0]
+                part["runnable"] = first.counted(all_statistics[first.name][mask])
+                for metric in metrics:
+                    score = compute_score(metric, all_statistics[metric.name][mask])
+                    part[metric.name] = None if np.isnan(score) else score
+                tables.setdefault(name, {})[value] = part
     return tables

@@ -28,7 +28,7 @@ from target_bench.reporting.conclusions import (
 )
 from target_bench.runs.manifest import Identity, Manifest
 from target_bench.runs.result import Result
-from target_bench.runs.slicing import Measured, make_mean, measure
+from target_bench.runs.slicing import MetricValues, make_mean, read_metric
 from tests.builders import ASKED, only, run_identity
 from tests.target import TARGET
 
@@ -104,13 +104,13 @@ def test_queries_and_tables_apart(tmp_path: Path) -> None:
 def test_a_metric_over_other_queries_in_each_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """As ``set_size``, which is over the queries for which a table was found."""
 
-    def measure_some(run: Result, metric: str) -> Measured:
-        whole = measure(run, metric)
+    def measure_some(run: Result, metric: str) -> MetricValues:
+        whole = read_metric(run, metric)
         values = whole.values.copy()
         values[: 40 if "tfidf" in run.folder.name else 0] = np.nan
         return make_mean(metric, values, whole.spec)
 
-    monkeypatch.setattr(conclusions, "measure", measure_some)
+    monkeypatch.setattr(conclusions, "read_metric", measure_some)
     (conclusion,) = conclude([_runs()[0], _runs()[-2]])
     assert conclusion.notes == (
         "No main effects: recall@10 is no mean over the same queries of all runs.",
@@ -129,7 +129,7 @@ SPEC = MetricSpec("recall", at_k=True)
 N = 30
 
 
-def _measured(values: Any) -> Measured:
+def _measured(values: Any) -> MetricValues:
     array = np.asarray(values, dtype=float)
     return make_mean("recall@10", array, SPEC)
 
@@ -188,7 +188,7 @@ def test_averages_are_over_what_all_levels_have(
     assert unclear == [name for name in varied if name not in expected]
 
 
-def _pooled(*shares: float) -> list[Measured]:
+def _pooled(*shares: float) -> list[MetricValues]:
     """Runs of pooled recall, which is no mean of the queries."""
     metric = make_default_metric("recall_micro@10")
     assert metric is not None
@@ -197,7 +197,7 @@ def _pooled(*shares: float) -> list[Measured]:
     for share in shares:
         gold = generator.integers(1, 9, N).astype(float)
         rows = np.column_stack([np.floor(gold * share), gold])
-        runs.append(Measured("m", rows[:, 0] / gold, rows, metric, metric.spec))
+        runs.append(MetricValues("m", rows[:, 0] / gold, rows, metric, metric.spec))
     return runs
 
 

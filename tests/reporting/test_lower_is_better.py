@@ -14,7 +14,7 @@ from target_bench.reporting import layouts, plots
 from target_bench.reporting.leaderboard.site import write_site
 from target_bench.reporting.report import write_report
 from target_bench.runs.result import find_headline
-from target_bench.runs.slicing import measure
+from target_bench.runs.slicing import read_metric
 from tests.browser import OpenPage
 from tests.cli.inside import Inside
 from tests.reporting import toy
@@ -34,7 +34,7 @@ def test_a_stored_run_declares_it(
     """Lists show its decimals, and intervals of parts keep to its scale."""
     run, inside = read_run(toys[0]), Inside(capsys, monkeypatch)
     assert find_headline(run) == "edits"
-    assert measure(run, "edits").spec == toy.SPEC
+    assert read_metric(run, "edits").spec == toy.SPEC
     assert "spec" not in run.scores["exact_match"].to_json()
     assert find_spec("edits").higher_is_better, "the plug-in is not installed here"
     for scores in run.scores_by("gold_tables", ["edits"]).values():

@@ -12,7 +12,7 @@ from target_bench import StoreError, evaluate, list_runs, read_run
 from target_bench.core.errors import PluginError
 from target_bench.core.schema import Corpus, TableId
 from target_bench.runs.result import Result, Results, find_headline
-from target_bench.runs.slicing import measure
+from target_bench.runs.slicing import read_metric
 from target_bench.runs.times import read_cold_times
 from tests.builders import Record, Recorder, only, rewrite, same_scores
 from tests.runs.stored import Runs, copied
@@ -190,8 +190,8 @@ def test_an_edited_score_with_a_new_checksum_is_found_when_it_is_compared(runs: 
         scored["scores"]["recall@1"]["value"] = 0.89
 
     rewrite(runs.bm25 / "scores.json", change)
-    with pytest.raises(StoreError, match=r"recall@1 is 0.89.* in scores.json, but .* gives 0.80"):
-        measure(read_run(runs.bm25), "recall@1")
+    with pytest.raises(StoreError, match=r"recall@1 is 0.89.* in scores.json, but .* give 0.80"):
+        read_metric(read_run(runs.bm25), "recall@1")
 
 
 def test_a_damaged_log_is_removed_and_made_again(runs: Runs) -> None:

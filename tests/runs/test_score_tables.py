@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from target_bench.core.metric import Score
-from target_bench.runs.score_tables import group_tables, metric_column, metrics_worth_a_column
+from target_bench.runs.score_tables import choose_metrics, make_group_tables, metric_column
 from tests.target import TARGET
 
 RANKED = ["recall@1", "recall@5", "recall@10", "mrr"]
@@ -22,7 +22,7 @@ DATABASES = ["recall[db]@1", "recall[db]@5", "recall[db]@10"]
 )
 def test_columns_of_rankings(names: list[str], shown: list[str]) -> None:
     scores = {name: Score(0.5, 0.4, 0.6, 10, "") for name in names}
-    assert metrics_worth_a_column([scores], answered=False, retrieved=True) == shown
+    assert choose_metrics([scores], answered=False, retrieved=True) == shown
 
 
 def test_all_metrics_are_those_over_some_query(tmp_path: Path) -> None:
@@ -30,7 +30,7 @@ def test_all_metrics_are_those_over_some_query(tmp_path: Path) -> None:
     mini = TARGET(("question_answering", "mini"), out=tmp_path)
     (result,) = mini.run("no-context", limit=5)
     assert "recall@1" in result.scores
-    tables = group_tables([result], every=True)
+    tables = make_group_tables([result], every=True)
     shown = [column.name.split("\n")[0] for table in tables for column in table.columns]
     assert "exact_match" in shown
     assert not any(name.startswith(("recall", "R@")) for name in shown)
@@ -41,7 +41,7 @@ def test_sets_are_a_table_of_their_own(tmp_path: Path) -> None:
     (tmp_path / "first.py").write_text(FIRST, encoding="utf-8")
     mini = TARGET(("retrieval", "mini"), out=tmp_path / "runs")
     results = [*mini.run("bm25", limit=5), *mini.run(f"{tmp_path / 'first.py'}:First", limit=5)]
-    rankings, sets = group_tables(results)
+    rankings, sets = make_group_tables(results)
     headings = [[column.name for column in table.columns[1:-1]] for table in (rankings, sets)]
     assert headings == [
         [metric_column(name).name for name in names]

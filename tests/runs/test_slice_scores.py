@@ -14,8 +14,8 @@ from target_bench.core.schema import Dataset, Judgement
 from target_bench.data.load import load
 from target_bench.data.selection import sample_queries, select_task
 from target_bench.runs.result import Result
-from target_bench.runs.score_tables import score_parts, to_document
-from target_bench.runs.slicing import by_name
+from target_bench.runs.score_tables import score_slices, to_document
+from target_bench.runs.slicing import divide_by
 from tests.builders import Recorder, only
 from tests.runs.stored import Runs, copied
 from tests.target import TARGET
@@ -50,7 +50,7 @@ def _same(scores: Mapping[str, Score], alone: Mapping[str, Score]) -> None:
 
 
 def _part(dataset: Dataset, run: Result, name: str, value: str) -> Dataset:
-    mask = by_name(run.queries.properties, name).masks()[value]
+    mask = divide_by(run.queries.properties, name).masks()[value]
     kept = {query_id for query_id, is_in in zip(run.queries.ids, mask, strict=True) if is_in}
     return replace(dataset, queries=tuple(q for q in dataset.queries if q.id in kept))
 
@@ -115,7 +115,7 @@ def test_an_unknown_name_is_reported_before_anything_runs(tmp_path: Path) -> Non
 def test_results_hold_them(tmp_path: Path) -> None:
     target = TARGET(("qa", "mini"), out=tmp_path, observer=Recorder())
     result = only(target.run("bm25", limit=40, by=["gold_tables", "gold_tables"]))
-    assert score_parts(result) == {"gold_tables": read_run(result.folder).scores_by("gold_tables")}
+    assert score_slices(result) == {"gold_tables": read_run(result.folder).scores_by("gold_tables")}
     asked = sample_queries(select_task(MINI, "question_answering").queries, 40)
     assert [query.id for query in asked] == result.queries.ids
     assert to_document(result)["by"]["gold_tables"]["1"]["sacrebleu"]["n"] == sum(

@@ -11,13 +11,13 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.metric import MetricSpec
 from target_bench.core.schema import Query, TableId
 from target_bench.runs.slicing import (
-    Slice,
-    by_property,
+    Condition,
+    divide,
     make_mean,
-    parse,
-    part_score,
-    partition,
-    parts,
+    parse_condition,
+    read_properties,
+    score_part,
+    select_parts,
 )
 
 COLUMNS: dict[str, list[Any]] = {
@@ -28,7 +28,7 @@ COLUMNS: dict[str, list[Any]] = {
 
 
 def _of(*texts: str) -> dict[str, list[int]]:
-    masks = parts(COLUMNS, [parse(text) for text in texts], 4)
+    masks = select_parts(COLUMNS, [parse_condition(text) for text in texts], 4)
     return {name: mask.nonzero()[0].tolist() for name, mask in masks.items()}
 
 
@@ -37,7 +37,7 @@ def _of(*texts: str) -> dict[str, list[int]]:
     [
         ("difficulty=hard", [1, 3]),
         ("difficulty!=hard", [0]),
-        ("slice.difficulty = hard", [1, 3]),
+        ("difficulty = hard", [1, 3]),
         ("gold_tables>1", [1, 2]),
         ("gold_tables>=2", [1, 2]),
         ("gold_tables<2", [0, 3]),
@@ -68,9 +68,9 @@ def test_several_hold_together() -> None:
 
 
 def test_text_comes_back() -> None:
-    assert parse("gold_tables>=2") == Slice("gold_tables", ">=", "2")
-    assert str(parse("gold_tables>=2")) == "gold_tables>=2"
-    assert parse("evidence=a=b") == Slice("evidence", "=", "a=b")
+    assert parse_condition("gold_tables>=2") == Condition("gold_tables", ">=", "2")
+    assert str(parse_condition("gold_tables>=2")) == "gold_tables>=2"
+    assert parse_condition("evidence=a=b") == Condition("evidence", "=", "a=b")
 
 
 @pytest.mark.parametrize(
@@ -107,9 +107,9 @@ def test_faults(text: str, message: str) -> None:
 )
 def test_values_are_in_their_natural_order(values: list[Any], ordered: list[Any]) -> None:
     """Also if only the most frequent ones are kept."""
-    divided = partition([*values, *values, values[0]])
+    divided = divide([*values, *values, values[0]])
     assert list(divided.values) == ordered
-    kept = [divided.values[i] for i in divided.largest(2)]
+    kept = [divided.values[i] for i in divided.find_frequent(2)]
     assert kept == [value for value in ordered if value in kept]
     assert values[0] in kept
 
@@ -117,7 +117,7 @@ def test_values_are_in_their_natural_order(values: list[Any], ordered: list[Any]
 @given(st.lists(st.one_of(st.text(max_size=8), st.integers(), st.booleans(), st.none())))
 def test_any_values_have_an_order(values: list[Any]) -> None:
     """One that does not depend on the order of the queries."""
-    divided, reverse = partition(values), partition(values[::-1])
+    divided, reverse = divide(values), divide(values[::-1])
     assert list(map(repr, divided.values)) == list(map(repr, reverse.values))
     assert divided.codes.tolist() == reverse.codes.tolist()[::-1]
 
@@ -133,13 +133,13 @@ def test_what_stands_beside_the_metrics_of_a_query() -> None:
         _query("a", 1, "d", hardness="easy", n=3, cells=[[1, 2]], evidence="x" * 65, mixed=1),
         _query("b", 2, "e", hardness=None, evidence="short", mixed="one"),
     ]
-    assert by_property(queries) == {
+    assert read_properties(queries) == {
         "gold_tables": [1, 2],
         "db_id": ["d", "e"],
         "hardness": ["easy", None],
         "n": [3, None],
     }
-    assert by_property([_query("a", 2, "0", gold_tables=7)]) == {"gold_tables": [2]}
+    assert read_properties([_query("a", 2, "0", gold_tables=7)]) == {"gold_tables": [2]}
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_what_stands_beside_the_metrics_of_a_query() -> None:
 )
 def test_what_puts_queries_together(column: list[Any], groups: bool) -> None:
     """An index, or an id, stands beside the metrics, but no chart by it says anything."""
-    assert partition(column).groups == groups
+    assert divide(column).is_informative == groups
 
 
 KINDS = st.one_of(st.none(), st.booleans(), st.integers(-3, 3), st.sampled_from("abc"))
@@ -164,33 +164,33 @@ KINDS = st.one_of(st.none(), st.booleans(), st.integers(-3, 3), st.sampled_from(
 
 @given(st.lists(KINDS, max_size=30))
 def test_parts_are_the_queries_that_have_a_value(column: list[object]) -> None:
-    divided = partition(column)
+    divided = divide(column)
     sizes = [int((divided.codes == i).sum()) for i in range(len(divided.values))]
     assert sum(sizes) == sum(value is not None for value in column)
     for i, value in enumerate(divided.values):
         chosen = [j for j, x in enumerate(column) if type(x) is type(value) and x == value]
         assert (divided.codes == i).nonzero()[0].tolist() == chosen
         assert chosen
-    kept = divided.largest(2)
+    kept = divided.find_frequent(2)
     assert len(kept) == min(2, len(divided.values))
     rest = [size for i, size in enumerate(sizes) if i not in kept]
     assert all(sizes[i] >= size for i in kept for size in rest)
 
 
 def test_queries_without_a_value_are_a_part_of_their_own() -> None:
-    masks = partition(["a", None, "b"]).masks()
+    masks = divide(["a", None, "b"]).masks()
     assert {name: mask.tolist() for name, mask in masks.items()} == {
         "a": [True, False, False],
         "b": [False, False, True],
         "(none)": [False, True, False],
     }
-    assert list(partition(["a", None]).masks(none=False)) == ["a"]
+    assert list(divide(["a", None]).masks(include_none=False)) == ["a"]
 
 
 def test_a_mean_is_over_the_queries_that_have_a_value() -> None:
     spec, values = MetricSpec("m"), np.array([1, 0, 1, np.nan, np.nan])
     both = (make_mean("m", values[:n], spec) for n in (5, 3))
-    with_others, alone = (part_score(each, ~np.isinf(each.values), None) for each in both)
+    with_others, alone = (score_part(each, ~np.isinf(each.values), None) for each in both)
     assert with_others == alone
     assert (alone.value, alone.n) == (2 / 3, 3)
     assert (with_others.low, with_others.high) == (alone.low, alone.high)

@@ -18,7 +18,7 @@ from target_bench.generators.extractive import Extractive
 from target_bench.harness.score import score_answers
 from target_bench.reporting.report import write_report
 from target_bench.runs.result import Result, read_run
-from target_bench.runs.score_tables import describe_answers
+from target_bench.runs.score_tables import summarize_answers
 from target_bench.tasks.table_to_text import TableToText
 from tests.builders import Recorder, only
 from tests.corpora.test_totto import RECORD
@@ -122,7 +122,7 @@ def test_what_cannot_be_used_is_counted_and_named(tmp_path: Path) -> None:
         "nothing that a sentence should hold": ["3"],
         "a value without a token": ["4", "5"],
     }
-    shown = [str(block) for block in describe_answers(result)]
+    shown = [str(block) for block in summarize_answers(result)]
     assert "queries with out of range: the first is 2; queries 1" in shown
     assert result.scores["parent"].n == 6
     page = tmp_path / "report.html"

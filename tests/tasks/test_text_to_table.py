@@ -17,7 +17,7 @@ from target_bench.data.selection import select_task
 from target_bench.harness.consent import Estimate
 from target_bench.harness.score import Scored
 from target_bench.metrics.scores import find_spec
-from target_bench.runs.score_tables import describe_answers
+from target_bench.runs.score_tables import summarize_answers
 from target_bench.tables.answer_tables import TableFormat
 from target_bench.tasks.text_to_table import TextToTable
 from tests.builders import Recorder
@@ -203,7 +203,7 @@ def test_an_unlabelled_split_is_scored_without_references(tmp_path: Path) -> Non
         "valid[strict]": 0.5,
         "valid[lenient]": 0.5,
     }
-    shown = [str(block) for block in describe_answers(result)]
+    shown = [str(block) for block in summarize_answers(result)]
     assert shown == [
         "answers by fault: no_table 1, prose 1",
         "answers by number of tables: 0 1, 1 1",

@@ -17,7 +17,7 @@ from target_bench.metrics.scores import deciding_metric
 from target_bench.reporting.report.report_runs import ReportRun, ShownTables
 from target_bench.reporting.web import valid
 from target_bench.runs.record_log import Answered
-from target_bench.runs.slicing import by_property, partition
+from target_bench.runs.slicing import divide, read_properties
 
 COLUMNS = 60  # of a table that are embedded
 LONGEST_TEXT = 20_000  # characters of a question, an answer, a statement
@@ -149,8 +149,8 @@ def collect_data(
                 "values": [str(value) for value in divided.values],
                 "codes": divided.codes.tolist(),
             }
-            for name, column in by_property(queries).items()
-            if (divided := partition(column)).groups
+            for name, column in read_properties(queries).items()
+            if (divided := divide(column)).is_informative
         ],
         "common": measure_overlap(runs, queries),
         "runs": [

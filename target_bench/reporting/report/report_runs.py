@@ -25,7 +25,7 @@ from target_bench.runs.differences import check_same_data, make_labels
 from target_bench.runs.manifest import answers_fingerprint
 from target_bench.runs.record_log import ANSWERS, RANKINGS
 from target_bench.runs.result import Result, read_run
-from target_bench.runs.score_tables import describe_answers
+from target_bench.runs.score_tables import summarize_answers
 
 
 class ShownTables(NamedTuple):
@@ -101,7 +101,7 @@ class ReportRun:
     @property
     def findings(self) -> Sequence[SummaryBlock]:
         """The task's summary of the answers."""
-        return describe_answers(self.result)
+        return summarize_answers(self.result)
 
     @property
     def identity_text(self) -> str:

@@ -13,7 +13,7 @@ from target_bench.reporting.report.summary import order_runs, summarize
 from target_bench.reporting.web import environment, make_page_parts
 from target_bench.runs.record_log import write_file
 from target_bench.runs.result import SYNTHETIC
-from target_bench.runs.slicing import by_name, by_property
+from target_bench.runs.slicing import divide_by, read_properties
 
 _FOLDER = Path(__file__).parent
 _SCRIPTS = ("tables.js", "filters.js", "list.js", "detail.js", "report.js")
@@ -55,7 +55,7 @@ def write_report(
     if len(runs) > charts.SERIES:  # the chart shows the first ones
         runs = [runs[i] for i in order_runs(runs)]
     for name in by:
-        by_name(by_property(dataset.queries), name)
+        divide_by(read_properties(dataset.queries), name)
     observer.stage("report: collect queries and tables")
     context = _make_context(runs, dataset, by)
     page = environment(_FOLDER).get_template("report.html.j2").render(context)

@@ -27,15 +27,15 @@ from target_bench.reporting.sentences import (
     describe_upper_bounds,
 )
 from target_bench.reporting.web import count, duration, score
-from target_bench.runs.score_tables import databases
+from target_bench.runs.score_tables import list_databases
 from target_bench.runs.slicing import (
     MissingPluginError,
     Partition,
-    by_name,
-    by_property,
-    measure,
-    part_score,
-    partition,
+    divide,
+    divide_by,
+    read_metric,
+    read_properties,
+    score_part,
 )
 from target_bench.runs.times import LATENCY, describe_left_out
 
@@ -211,7 +211,7 @@ def _describe_databases(runs: Sequence[ReportRun], mains: Sequence[str | None]) 
     """Say the interval of the best run where the databases are a sample, too; empty without any."""
     first = order_runs(runs)[0]
     run, metric = runs[first].result, mains[first]
-    if metric is None or not databases(run):
+    if metric is None or not list_databases(run):
         return ""
     # A metric of rankings may belong to the run that answers are built on.
     scored = run if metric in {*run.stored.scores} else run.rankings_run
@@ -228,12 +228,12 @@ def score_slices(
     by: Sequence[str] = (),
 ) -> list[Shown]:
     """Score a metric of each run over the parts of the queries."""
-    columns = by_property(dataset.queries)
+    columns = read_properties(dataset.queries)
     if by:
-        shown = {name: by_name(columns, name) for name in by}
+        shown = {name: divide_by(columns, name) for name in by}
     else:
-        partitions = {name: partition(column) for name, column in columns.items()}
-        grouping = [name for name, divided in partitions.items() if divided.groups]
+        partitions = {name: divide(column) for name, column in columns.items()}
+        grouping = [name for name, divided in partitions.items() if divided.is_informative]
         shown = {name: partitions[name] for name in grouping[:_MOST_PROPERTIES]}
     ids = [query.id for query in dataset.queries]
     pairs = list(zip(runs, metrics, strict=True))
@@ -242,7 +242,7 @@ def score_slices(
     top = max(find_spec(metric, run.scores[metric]).top for run, metric in scored)
     parts = []
     for name, divided in shown.items():
-        kept = divided.largest(_MOST_VALUES)
+        kept = divided.find_frequent(_MOST_VALUES)
         means = [_score_parts(run, metric, ids, divided, kept) for run, metric in pairs]
         longest = np.nanmax([[top] * len(kept), *means])
         lengths = np.nan_to_num(100 * np.clip(means, 0, None) / longest)
@@ -270,12 +270,12 @@ def _score_parts(
         return [nan] * len(kept)
     result = run.result if metric in {*run.result.stored.scores} else run.result.rankings_run
     try:
-        measured = measure(result, metric)
+        measured = read_metric(result, metric)
     except MissingPluginError:
         return [nan] * len(kept)
     codes = dict(zip(ids, divided.codes, strict=True))
     codes_of_scored = np.array([codes[query_id] for query_id in result.queries.ids])
-    return [part_score(measured, codes_of_scored == part, None).value for part in kept]
+    return [score_part(measured, codes_of_scored == part, None).value for part in kept]
 
 
 # Queries and times
