@@ -124,7 +124,7 @@ def _read_rankings(
             f"task {RANKING_TASK}: name the rankings to score with run_file (--run); to score "
             "answers, name their task with --task (target-bench list tasks)"
         )
-    given = ranking_files.read(Path(run_file), dataset)
+    given = ranking_files.read_run_file(Path(run_file), dataset)
     for note in given.notes(limit_queries(dataset, config.limit).queries):
         observer.warning(note)
     depth = config.top_k[-1]

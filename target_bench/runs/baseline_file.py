@@ -1,4 +1,4 @@
-"""The scores of a run in one small JSON file, which stands under version control as a baseline."""
+"""A baseline file: the scores of a run in one small JSON file, to keep under version control."""
 
 import base64
 import json
@@ -17,9 +17,9 @@ from target_bench.runs.result import Result, find_headline
 from target_bench.runs.score_files import PER_QUERY, STATISTICS
 
 FORMAT = 1
-_TEXT = ("manifest.json", "scores.json")
-_BINARY = (PER_QUERY, STATISTICS)
-_UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, StoreError)
+_TEXT_FILES = ("manifest.json", "scores.json")
+_BINARY_FILES = (PER_QUERY, STATISTICS)
+_READ_ERRORS = (OSError, ValueError, KeyError, TypeError, AttributeError, StoreError)
 
 
 def write_baseline(run: Result, path: Path) -> None:
@@ -30,6 +30,7 @@ def write_baseline(run: Result, path: Path) -> None:
     """
     if path.suffix != ".json":
         raise ConfigError(f"{path}: the name of a baseline file ends in .json")
+    find_headline(run)  # raises if there are no scores
     document = _to_document(run)
     _check_failures(run, path)
     try:
@@ -41,11 +42,10 @@ def write_baseline(run: Result, path: Path) -> None:
 
 
 def _to_document(run: Result) -> dict[str, Any]:
-    find_headline(run)
     if run.run.problem is not None:
         raise StoreError(f"{run.folder}: damaged: {run.run.problem}")
-    files = {name: (run.folder / name).read_text(encoding="utf-8") for name in _TEXT}
-    for name in _BINARY:
+    files = {name: (run.folder / name).read_text(encoding="utf-8") for name in _TEXT_FILES}
+    for name in _BINARY_FILES:
         if (run.folder / name).exists():
             files[name] = base64.b64encode((run.folder / name).read_bytes()).decode()
     document = {"target_bench_baseline": FORMAT, "run": run.folder.name, "files": files}
@@ -65,8 +65,8 @@ def _check_failures(run: Result, path: Path) -> None:
     try:
         scores = parse_json(parse_json(path.read_bytes())["files"]["scores.json"])
         before = (scores.get("answers") or scores["counts"])["failed"]
-    except _UNREADABLE:
-        return  # there is no baseline that anyone could compare with
+    except _READ_ERRORS:
+        return  # no earlier baseline
     if failed > before:
         raise ConfigError(
             f"{path} was kept: {run.folder} failed on {failed} of {n}, the run in it on {before}; "
@@ -76,20 +76,21 @@ def _check_failures(run: Result, path: Path) -> None:
 
 @contextmanager
 def open_baseline(name: str | Path, root: Path, run: Path) -> Iterator[Path]:
-    """Give the folder of a baseline: a stored run, or a file of ``write_baseline`` unpacked."""
+    """Yield the folder of a baseline: a stored run, or the unpacked file of ``write_baseline``."""
     path = Path(name)
     with TemporaryDirectory(prefix="target-bench-baseline-") as scratch:
         if path.suffix != ".json":
-            stored = find_run(name, root)
-            is_run = stored.samefile(run)
-            yield _unpack(_to_document(Result(stored)), Path(scratch)) if is_run else stored
+            folder = find_run(name, root)
+            if folder.samefile(run):  # a reused run: a comparison needs two folders
+                folder = _unpack(_to_document(Result(folder)), Path(scratch))
+            yield folder
             return
         update = f"target-bench gate {path} --run RUN --update"
         if not path.is_file():
             raise ConfigError(f"{path}: there is no such file; write it with {update}")
         try:
             folder = _unpack(parse_json(path.read_bytes()), Path(scratch))
-        except _UNREADABLE as error:
+        except _READ_ERRORS as error:
             raise StoreError(
                 f"{path}: is not a baseline file ({error}); write it again with {update}"
             ) from error
@@ -110,19 +111,19 @@ def _unpack(document: dict[str, Any], scratch: Path) -> Path:
     """Write the files of a baseline into folders of runs, and return the folder of its run."""
     if document["target_bench_baseline"] != FORMAT:
         raise ValueError(f"format {document['target_bench_baseline']!r}, expected {FORMAT}")
-    if missing := [file for file in _TEXT if file not in document["files"]]:
-        raise ValueError(f"files: no {missing[0]}")
+    for file in _TEXT_FILES:
+        if file not in document["files"]:
+            raise ValueError(f"files: no {file}")
     runs = {document["run"]: dict(document["files"])}
     if (rankings := document.get("rankings")) is not None:
         runs[rankings["run"]] = {"manifest.json": rankings["manifest.json"]}
     for name, files in runs.items():
-        if read_key(Path(name)) is None or Path(name).name != name:  # it would lie elsewhere
+        if read_key(Path(name)) is None or Path(name).name != name:  # a path out of scratch
             raise ValueError(f"run: {name!r:.80} is not the name of a run")
         (scratch / name).mkdir()
-        for file in (*_TEXT, *_BINARY):
-            if file in files:
-                text = files[file]
-                is_text = file in _TEXT
-                content = text.encode() if is_text else base64.b64decode(text, validate=True)
-                (scratch / name / file).write_bytes(content)
+        for file in files.keys() & {*_TEXT_FILES, *_BINARY_FILES}:
+            text = files[file]
+            is_text = file in _TEXT_FILES
+            content = text.encode() if is_text else base64.b64decode(text, validate=True)
+            (scratch / name / file).write_bytes(content)
     return scratch / str(document["run"])

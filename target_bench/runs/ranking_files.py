@@ -1,7 +1,7 @@
-"""Rankings in files: TREC runs and JSON lines of other systems are read, TREC's are written.
+"""Read rankings of other systems, as TREC runs or JSON lines, and write TREC runs.
 
-In TREC's files a table or query is one word: white space, control characters, ``%``, ``{``,
-byte-order marks and lone surrogates are percent-encoded.
+In a TREC file the name of a table or query is one word: white space, control characters, ``%``,
+``{``, byte-order marks and lone surrogates are percent-encoded.
 """
 
 import math
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -19,7 +20,7 @@ import numpy as np
 from target_bench.core.contract import read_ranking
 from target_bench.core.errors import DataError, StoreError
 from target_bench.core.release import Release, field
-from target_bench.core.schema import Dataset, Query, Retrieval, TableId
+from target_bench.core.schema import Corpus, Dataset, Query, Retrieval, TableId
 from target_bench.core.text_tables import count_noun
 from target_bench.core.unicode_text import compose
 from target_bench.metrics.retrieval import read_grades
@@ -29,38 +30,49 @@ from target_bench.runs.result import Result
 
 TAG = "target-bench"
 
-_FEWEST = 3  # rankings whose scores rise with the rank before they are taken for distances
+_FEWEST = 3  # rankings with rising scores that are taken for distances
 
 
 class RunFile(NamedTuple):
     """A file of rankings."""
 
-    path: Path  # the file
+    path: Path
     retrievals: Mapping[str, Retrieval]  # query id -> its ranking, as deep as the file has it
     sha256: str  # of the file
-    # why a query that the file lacks counts as failed, or None: then it counts as answered
-    # without any table (a TREC run cannot say that nothing was found)
-    missing: str | None
+    # The error of queries that the file lacks. None for a TREC run, which has no line for a query
+    # without any table: they are no failures.
+    missing_error: str | None
 
     def rank(self, query: Query, k: int) -> Retrieval:
         """Return the first k tables of a query."""
         ranking = self.retrievals.get(query.id)
         if ranking is None:
-            return Retrieval(query.id, (), error=self.missing)
+            return Retrieval(query.id, (), error=self.missing_error)
         # A file of k tables may have been cut there: whether the next one ties is unknown.
         return replace(ranking, cut=None).take_first(k)
 
     def notes(self, queries: Sequence[Query]) -> list[str]:
         """Return the notes for a user who scores these queries."""
-        absent = sum(1 for query in queries if query.id not in self.retrievals)
-        note = f"{self.path} has no ranking for {absent} of {len(queries)} queries; they score 0"
-        return [note] if absent else []
+        missing = sum(query.id not in self.retrievals for query in queries)
+        note = f"{self.path} has no ranking for {missing} of {len(queries)} queries; they score 0"
+        return [note] if missing else []
 
 
 # Read
 
 
-def read(path: Path, dataset: Dataset) -> RunFile:
+class _Entry(NamedTuple):
+    """The ranking of a query as a file has it."""
+
+    where: str  # file and line, for errors
+    query_id: str
+    tables: Sequence[TableId] = ()  # in the order of the file
+    scores: Sequence[float] = ()
+    error: str | None = None
+    at: Mapping[int, tuple[TableId, ...]] = MappingProxyType({})  # as in ``Retrieval``
+
+
+def read_run_file(path: Path, dataset: Dataset) -> RunFile:
     """Read a file of rankings, plain or gzipped.
 
     In a TREC run a table is its id, or ``database/table`` where there are databases. JSON lines are
@@ -76,16 +88,20 @@ def read(path: Path, dataset: Dataset) -> RunFile:
     names = _Names(dataset, is_encoded=not is_json)
     parse = _parse_json_lines if is_json else _parse_trec
     retrievals: dict[str, Retrieval] = {}
-    for where, retrieval in parse(release, path, names):
-        earlier = retrievals.get(retrieval.query_id)
+    n_scored = n_rising = 0
+    for entry in parse(release, path, names):
+        earlier = retrievals.get(entry.query_id)
         if earlier is not None and earlier.error is None:
-            raise DataError(f"{where}: query {retrieval.query_id!r} has two rankings")
-        retrievals[retrieval.query_id] = retrieval
+            raise DataError(f"{entry.where}: query {entry.query_id!r} has two rankings")
+        retrievals[entry.query_id] = _to_retrieval(entry, dataset.corpus)
+        if len(set(entry.scores)) > 1:
+            n_scored += 1
+            n_rising += list(entry.scores) == sorted(entry.scores)
     if not retrievals:
         raise DataError(f"{path}: the file holds no ranking")
-    if names.n_scored >= _FEWEST and names.n_rising == names.n_scored:
+    if n_scored >= _FEWEST and n_rising == n_scored:
         raise DataError(
-            f"{path}: in all {count_noun(names.n_scored, 'ranking')} with scores the first table "
+            f"{path}: in all {count_noun(n_scored, 'ranking')} with scores the first table "
             "has the lowest one, as if they were distances, and tables are ordered by the highest. "
             "Write similarities (a distance times -1), or no scores"
         )
@@ -93,12 +109,18 @@ def read(path: Path, dataset: Dataset) -> RunFile:
     return RunFile(path, retrievals, sha256, f"not in {path.name}" if is_json else None)
 
 
+def _to_retrieval(entry: _Entry, corpus: Corpus) -> Retrieval:
+    if not entry.scores:
+        return Retrieval(entry.query_id, tuple(entry.tables), error=entry.error, at=entry.at)
+    scored = list(zip(entry.tables, entry.scores, strict=True))
+    return replace(read_ranking(entry.query_id, scored, len(scored), corpus), at=entry.at)
+
+
 class _Names:
-    """Find queries and tables of a dataset by their names in a file; count rankings with scores."""
+    """Find queries and tables of a dataset by their names in a file."""
 
     def __init__(self, dataset: Dataset, is_encoded: bool) -> None:
-        self.n_scored = self.n_rising = 0
-        self.corpus, ids = dataset.corpus, dataset.corpus.ids
+        self._corpus, ids = dataset.corpus, dataset.corpus.ids
         self._where = f"{dataset.info.name} {dataset.split}"
         self._queries = {query.id: query.id for query in dataset.queries}
         self._tables = {t.table_id: t for t in ids if t.database_id == "0"}
@@ -112,64 +134,57 @@ class _Names:
         if name in self._queries:
             return self._queries[name]
         raise DataError(
-            f"{where}: query {name!r} is not in {self._where}. Name the split the run is of with "
+            f"{where}: query {name!r} is not in {self._where}. Name the split of the run with "
             "--split."
         )
 
     def find_table(self, name: Any, where: str) -> TableId:
-        """Return the id of a table: its id or word, ``database__table``, or a pair of ids."""
+        """Return the table with an id, a word, ``database__table``, or a pair of ids."""
         name = compose(name)
         if isinstance(name, str) and name in self._tables:
             return self._tables[name]
-        names = name.partition("__")[::2] if isinstance(name, str) else name  # as others write it
-        pair = tuple(map(str, names)) if isinstance(names, list | tuple) else ()
-        if len(pair) == 2 and pair in self.corpus.positions:
-            return self.corpus.ids[self.corpus.positions[pair]]
-        example = next(iter(self._tables), None) or list(self.corpus.ids[0])
+        pair: tuple[str, ...] = ()
+        if isinstance(name, str):
+            pair = name.partition("__")[::2]  # as other tools write it
+        elif isinstance(name, list | tuple):
+            pair = tuple(map(str, name))
+        if len(pair) == 2 and pair in self._corpus.positions:
+            return self._corpus.ids[self._corpus.positions[pair]]
+        example = next(iter(self._tables), None) or list(self._corpus.ids[0])
         raise DataError(
             f"{where}: table {name!r} is not in {self._where}; its tables are called like "
             f"{example!r}"
         )
 
-    def rank(self, query_id: str, scored: Sequence[tuple[TableId, float]]) -> Retrieval:
-        """Order tables by their scores; count whether their own order is the reverse."""
-        scores = [score for _, score in scored]
-        if len({*scores}) > 1:
-            self.n_scored += 1
-            self.n_rising += scores == sorted(scores)
-        return read_ranking(query_id, scored, len(scored), self.corpus)
 
-
-def _parse_trec(release: Release, path: Path, names: _Names) -> Iterator[tuple[str, Retrieval]]:
-    rows: dict[str, dict[TableId, tuple[int, float]]] = {}
+def _parse_trec(release: Release, path: Path, names: _Names) -> Iterator[_Entry]:
+    rankings: dict[str, dict[TableId, tuple[int, float]]] = {}
     for number, line in enumerate(release.text(path).split("\n"), start=1):
-        if not (words := line.split()):
+        words = line.split()
+        if not words:
             continue
         where = f"{path}, line {number}"
         try:
-            query, _, name, rank, score, _ = words
-            row = int(rank), float(score)
+            query, _, name, written_rank, written_score, _ = words
+            rank, score = int(written_rank), float(written_score)
         except ValueError as error:
             raise DataError(
                 f"{where}: expected 'query Q0 table rank score tag', found "
                 f"{' '.join(words)[:120]!r}"
             ) from error
-        if not math.isfinite(row[1]):
-            raise DataError(f"{where}: the score is {score}")
+        if not math.isfinite(score):
+            raise DataError(f"{where}: the score is {written_score}")
         query_id, table = names.find_query(query, where), names.find_table(name, where)
-        ranking = rows.setdefault(query_id, {})
+        ranking = rankings.setdefault(query_id, {})
         if table in ranking:
             raise DataError(f"{where}: query {query_id!r} has table {table} a second time")
-        ranking[table] = row
-    for query_id, ranking in rows.items():
-        # Tools that do not count ranks write one number on all lines.
-        in_order = sorted(ranking, key=lambda table: (ranking[table][0], -ranking[table][1]))
-        yield str(path), names.rank(query_id, [(table, ranking[table][1]) for table in in_order])
+        ranking[table] = (rank, -score)  # tools that do not count ranks write one on all lines
+    for query_id, ranking in rankings.items():
+        tables = sorted(ranking, key=ranking.__getitem__)
+        yield _Entry(str(path), query_id, tables, [-ranking[table][1] for table in tables])
 
 
-def _parse_json_lines(
-    release: Release, path: Path, names: _Names
-) -> Iterator[tuple[str, Retrieval]]:
+def _parse_json_lines(release: Release, path: Path, names: _Names) -> Iterator[_Entry]:
     for where, record in release.json_lines(path):
         query_id = names.find_query(str(field(record, "query_id", object, where)), where)
         tables = tuple(names.find_table(t, where) for t in field(record, "tables", list, where))
@@ -177,27 +192,24 @@ def _parse_json_lines(
             raise DataError(f"{where}: query {query_id!r} has a table twice")
         error = record.get("error")
         if error is not None:
-            yield where, Retrieval(query_id, (), error=str(error))
+            yield _Entry(where, query_id, error=str(error))
             continue
         scores = _read_numbers(record.get("scores") or [], len(tables), where)
-        ranking = Retrieval(query_id, tables)
-        if scores:
-            ranking = names.rank(query_id, list(zip(tables, scores, strict=True)))
         at = {
             int(k): tuple(names.find_table(t, where) for t in ids)
             for k, ids in (record.get("at") or {}).items()
         }
-        yield where, replace(ranking, at=at)
+        yield _Entry(where, query_id, tables, scores, at=at)
 
 
-def _read_numbers(written: Any, n_tables: int, where: str) -> tuple[float, ...]:
+def _read_numbers(written: Any, n_tables: int, where: str) -> list[float]:
     if written == []:
-        return ()
-    kinds = set(map(type, written)) if isinstance(written, list) else {None}
-    if kinds <= {int, float} and len(written) == n_tables:
+        return []
+    # type() and not isinstance: True is no score
+    if isinstance(written, list) and all(type(number) in (int, float) for number in written):
         with suppress(OverflowError):
-            scores = tuple(map(float, written))
-            if all(map(math.isfinite, scores)):
+            scores = [float(number) for number in written]
+            if len(scores) == n_tables and all(map(math.isfinite, scores)):
                 return scores
     raise DataError(f"{where}: {n_tables} tables need as many numbers in 'scores'")
 
@@ -225,13 +237,14 @@ def export_trec(run: Result, dataset: Dataset, out: Path) -> tuple[Path, Path]:
             "--data-dir or --corpus, or run the same command again."
         )
     failed = sum(ranking.error is not None for ranking in rankings.values())
-    # Failed queries that were asked again have other scores, which a killed process did not write.
+    # A process that asked failed queries again, and was killed, left the scores of the first one.
     if not run.run.is_scored or run.stored.counts.failed != failed:
         raise StoreError(f"{run.folder}: the run is not finished; run the same command again")
     words = to_words(dataset.corpus.ids)
-    lines = "".join(run_lines((rankings[query.id] for query in queries), words))
+    run_text = "".join(format_run((rankings[query.id] for query in queries), words))
+    qrels_text = "".join(format_qrels(queries, words))
     paths = out / "run.trec", out / "qrels.trec"
-    for path, text in zip(paths, (lines, "".join(qrels_lines(queries, words))), strict=True):
+    for path, text in zip(paths, (run_text, qrels_text), strict=True):
         write_file(path, text.encode("utf-8", "surrogatepass"), "-o")
     return paths
 
@@ -241,14 +254,14 @@ _EMPTY = "%-"
 
 
 def to_word(text: str) -> str:
-    """Return a text as one word: characters that would end it or change the file are encoded."""
+    """Return a text as one word, with the characters encoded that are none of a word."""
     return _UNSAFE.sub(lambda m: quote(m[0], safe="", errors="surrogatepass"), text) or _EMPTY
 
 
 def to_words(table_ids: Iterable[TableId]) -> dict[TableId, str]:
-    """Return the mapping table id -> its word, no two alike.
+    """Return table id -> its word, no two alike.
 
-    The table's own id where there are no databases, else ``database/table``.
+    It is ``database/table``, or the table alone if there are no databases.
     """
     ids = list(table_ids)
     if all(table_id.database_id == "0" for table_id in ids):
@@ -256,11 +269,8 @@ def to_words(table_ids: Iterable[TableId]) -> dict[TableId, str]:
     return {t: f"{to_word(t.database_id).replace('/', '%2F')}/{to_word(t.table_id)}" for t in ids}
 
 
-def run_lines(retrievals: Iterable[Retrieval], words: Mapping[TableId, str]) -> Iterator[str]:
-    """Yield the lines of a run: ``query Q0 table rank score tag``.
-
-    A ranking without scores gets 1/rank.
-    """
+def format_run(retrievals: Iterable[Retrieval], words: Mapping[TableId, str]) -> Iterator[str]:
+    """Yield the lines ``query Q0 table rank score tag``; the score is 1/rank if there is none."""
     for retrieval in retrievals:
         query = to_word(retrieval.query_id)
         scores = retrieval.scores or [1 / (i + 1) for i in range(len(retrieval.tables))]
@@ -269,7 +279,7 @@ def run_lines(retrievals: Iterable[Retrieval], words: Mapping[TableId, str]) -> 
             yield f"{query} Q0 {words[table_id]} {rank} {score} {TAG}\n"
 
 
-_FINITE = (np.finfo(np.float32).min / 2, np.finfo(np.float32).max / 2)
+_BOUNDS = (np.finfo(np.float32).min / 2, np.finfo(np.float32).max / 2)  # far from infinity
 
 
 def _to_falling_texts(scores: Sequence[float]) -> list[str]:
@@ -278,19 +288,18 @@ def _to_falling_texts(scores: Sequence[float]) -> list[str]:
     trec_eval ignores the rank and reads scores in single precision, so a tie is broken by the
     smallest step there is.
     """
-    lowest = np.float32(-np.inf)
     texts = []
-    above = np.float32(np.inf)
+    last = np.float32(np.inf)
     for score in scores:
         with np.errstate(over="ignore"):
-            value = np.clip(np.float32(score), *_FINITE)
-        above = value if value < above else np.nextafter(above, lowest)
-        texts.append(f"{above:.9g}")
+            value = np.clip(np.float32(score), *_BOUNDS)
+        last = value if value < last else np.nextafter(last, np.float32(-np.inf))
+        texts.append(f"{last:.9g}")
     return texts
 
 
-def qrels_lines(queries: Iterable[Query], words: Mapping[TableId, str]) -> Iterator[str]:
-    """Yield the lines of the judgements: ``query 0 table grade``, the grade 1 without any."""
+def format_qrels(queries: Iterable[Query], words: Mapping[TableId, str]) -> Iterator[str]:
+    """Yield the lines of the judgements: ``query 0 table grade``; the grade is 1 by default."""
     for query in queries:
         for table_id, grade in read_grades(query).items():
             if not grade.is_integer():

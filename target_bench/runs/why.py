@@ -1,7 +1,7 @@
-"""In what two runs differ, in words: ``the code of mine.py changed: line 14``.
+"""The differences between two runs, in words: ``the code of mine.py changed: line 14``.
 
-For this the manifest has the SHA-256 of the user's own source files, and the folder ``source`` of a
-run a copy of each without credentials. No submission, report or export reads the copies.
+For the lines, a run folder has copies of the user's own source files, without credentials, in
+``source``. No submission, report or export reads them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from target_bench.core.credentials import without_secrets
 from target_bench.core.errors import StoreError
 from target_bench.core.text_tables import count_noun, list_first
+from target_bench.runs.differences import format_option
 from target_bench.runs.find import list_run_folders
 from target_bench.runs.manifest import Manifest, flatten
 from target_bench.runs.record_log import write_file
@@ -24,21 +25,11 @@ from target_bench.runs.run import Run
 SOURCE = "source"
 """The folder of the copies in a run folder."""
 
-_MOST_COPIES = 50  # more files are a project and no plug-in: their hashes are recorded alone
-_LISTED = 3
+_MOST_COPIES = 50  # of more files, which are a project and no plug-in, only hashes are recorded
+_MOST_LISTED = 3
 
 
-class Change(NamedTuple):
-    """A cause for which a run is not used again."""
-
-    what: str  # "the code of mine.py changed"
-    detail: str = ""  # "line 14"
-
-    def __str__(self) -> str:
-        return f"{self.what}: {self.detail}" if self.detail else self.what
-
-
-# The user's own source files
+# Source files
 
 Sources = Mapping[str, bytes]
 """Name of a source file -> its content."""
@@ -47,26 +38,18 @@ Sources = Mapping[str, bytes]
 def read_sources(files: Sequence[Path]) -> dict[str, bytes]:
     """Return name -> content of source files.
 
-    A name is the path below the folder of the first file; elsewhere it is as much of the end of
-    the path as no other file has.
+    The name is the path from the folder of the first file. Of a file elsewhere it is the end of
+    its path: the file name, with as many folders as it takes to be a name of its own.
     """
     folder = files[0].parent if files else Path()
     below = [file for file in files if file.is_relative_to(folder)]
     sources = {file.relative_to(folder).as_posix(): file.read_bytes() for file in below}
     for file in files:
         if file not in below:
-            names = ["/".join(file.parts[-n:]) for n in range(1, len(file.parts))]
-            sources[next(name for name in names if name not in sources)] = file.read_bytes()
+            ends = ["/".join(file.parts[-n:]) for n in range(1, len(file.parts))]
+            name = next(end for end in ends if end not in sources)
+            sources[name] = file.read_bytes()
     return sources
-
-
-def read_copies(run: Result) -> dict[str, bytes]:
-    """Return name -> content, without credentials, of the copies in a run folder."""
-    copies = {}
-    for name in run.run.manifest.code:
-        with suppress(OSError):  # there is no copy with --no-source
-            copies[name] = (run.folder / SOURCE / name).read_bytes()
-    return copies
 
 
 def hash_sources(sources: Sources) -> dict[str, str]:
@@ -76,48 +59,65 @@ def hash_sources(sources: Sources) -> dict[str, str]:
 
 def write_copies(folder: Path, sources: Sources) -> None:
     """Write copies of source files, without credentials, into a run folder."""
-    for name, content in sources.items() if len(sources) <= _MOST_COPIES else ():
+    if len(sources) > _MOST_COPIES:
+        return
+    for name, content in sources.items():
         text = _hide_secrets(content)
         write_file(folder / SOURCE / name, text.encode("utf-8", "backslashreplace"))
+
+
+def read_copies(run: Result) -> dict[str, bytes]:
+    """Return name -> content of the copies in a run folder."""
+    copies = {}
+    for name in run.run.manifest.code:
+        with suppress(OSError):  # there are none after run --no-source
+            copies[name] = (run.folder / SOURCE / name).read_bytes()
+    return copies
 
 
 def _hide_secrets(content: bytes) -> str:
     return without_secrets(content.decode("utf-8", "replace"))
 
 
-# Changes in words
+# Changes
+
+
+class Change(NamedTuple):
+    """A reason for which a run is not used again."""
+
+    what: str  # "the code of mine.py changed"
+    detail: str = ""  # "line 14"
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.detail}" if self.detail else self.what
 
 
 def find_changes(
     before: Manifest, after: Manifest, old_sources: Sources, new_sources: Sources
 ) -> list[Change]:
-    """Return in what two runs differ, the code first; nothing where they are the same run."""
-    old, new = (dict(flatten(manifest.identity.content)) for manifest in (before, after))
+    """List the differences between two runs, the code first; none for one run."""
+    old, new = dict(flatten(before.identity.content)), dict(flatten(after.identity.content))
     paths = [path for path in {**old, **new} if old.get(path) != new.get(path)]
-    changes = [*_code_changes(before.code, after.code, old_sources, new_sources)]
-    if not changes:
-        changes += [
-            _untold_code(path, new)
-            for path in paths
-            if path.endswith(".code") and ".config." not in path
-        ]
-    changes += _data_changes(before, after)
-    replaced = [path.removesuffix("class") for path in paths if path.endswith(".class")]
+    changes = list(_find_code_changes(before.code, after.code, old_sources, new_sources))
+    if not changes:  # classes whose code is in no recorded file
+        hashes = [path for path in paths if path.endswith(".code") and ".config." not in path]
+        for path in hashes:
+            name = new.get(path.replace(".code", ".class"), _name_plugin(path))
+            changes.append(Change(f"the code of {name} changed"))
+    changes += _find_data_changes(before, after)
+    # Of a plug-in in place of another one, the settings are no news.
+    replaced = tuple(path.removesuffix("class") for path in paths if path.endswith(".class"))
     for path in paths:
-        is_part = path.startswith(tuple(replaced)) and not path.endswith(".class")
-        if not is_part and not path.startswith("metrics: ") and path not in _FINGERPRINTS:
-            changes += _entry_change(path, old.get(path), new.get(path))
+        if path.endswith(".class") or not path.startswith(replaced):
+            changes += _describe_entry(path, old.get(path), new.get(path))
     if "top_k" not in paths:  # else the signatures of metrics follow it
-        changes += _metric_changes(before, after, paths)
+        changes += _find_metric_changes(before, after, paths)
     if paths and not changes:
-        changes.append(Change(f"{list_first(paths, _LISTED)} changed"))
+        changes.append(Change(f"{list_first(paths, _MOST_LISTED)} changed"))
     return list(dict.fromkeys(changes))
 
 
-_FINGERPRINTS = ("corpus_fingerprint", "queries_fingerprint")
-
-
-def _code_changes(
+def _find_code_changes(
     before: Mapping[str, str], after: Mapping[str, str], old: Sources, new: Sources
 ) -> Iterator[Change]:
     for name in {**before, **after}:
@@ -126,54 +126,48 @@ def _code_changes(
         elif name not in after:
             yield Change(f"{name} is no longer in the code")
         elif before[name] != after[name]:
-            is_there = name in old and name in new
-            detail = _changed_lines(*map(_hide_secrets, (old[name], new[name]))) if is_there else ""
-            yield Change(f"the code of {name} changed", detail)
+            lines = _list_changed_lines(old[name], new[name]) if name in old and name in new else ""
+            yield Change(f"the code of {name} changed", lines)
 
 
-def _changed_lines(before: str, after: str) -> str:
-    """Return the lines of the new text that are others, as ``lines 3, 14-16``."""
-    matcher = SequenceMatcher(None, before.splitlines(), after.splitlines(), autojunk=False)
-    ranges = [
+def _list_changed_lines(before: bytes, after: bytes) -> str:
+    """Return the lines of the new text that changed, as ``lines 3, 14-16``."""
+    old, new = _hide_secrets(before).splitlines(), _hide_secrets(after).splitlines()
+    blocks = [
         (start + 1, max(start + 1, end))
-        for kind, _, _, start, end in matcher.get_opcodes()
+        for kind, _, _, start, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
         if kind != "equal"
     ]
-    if not ranges:
+    if not blocks:
         return "in a credential, or in white space at the ends of lines"
-    texts = [f"{first}" if first == last else f"{first}-{last}" for first, last in ranges]
-    is_one = len(ranges) == 1 and ranges[0][0] == ranges[0][1]
-    return f"line{'' if is_one else 's'} {list_first(texts, _LISTED)}"
+    texts = [f"{first}" if first == last else f"{first}-{last}" for first, last in blocks]
+    noun = "line" if texts == [str(blocks[0][0])] else "lines"
+    return f"{noun} {list_first(texts, _MOST_LISTED)}"
 
 
-def _untold_code(path: str, identity: Mapping[str, Any]) -> Change:
-    name = identity.get(path.replace(".code", ".class"), _name_plugin(path))
-    return Change(f"the code of {name} changed")
-
-
-def _data_changes(before: Manifest, after: Manifest) -> Iterator[Change]:
-    was_named = set()
+def _find_data_changes(before: Manifest, after: Manifest) -> Iterator[Change]:
+    changed_options = set()
     for name in ("limit", "distractors", "about"):
         old, new = getattr(before.asked, name), getattr(after.asked, name)
         if old != new:
-            was_named.add(name)
-            yield Change(f"{name} changed", f"{_value_text(old)} → {_value_text(new)}")
-    tables, queries = (
-        getattr(before.identity, n) != getattr(after.identity, n) for n in _FINGERPRINTS
-    )
-    if tables and "distractors" not in was_named:
-        yield from _count_change(before.corpus_tables, after.corpus_tables, "table")
-        yield from _file_changes(before, after) or [Change("the tables changed")]
-    if queries and not was_named & {"limit", "about"}:
-        yield from _count_change(before.queries, after.queries, "question")
-        yield from _file_changes(before, after) or [Change("the questions or their gold changed")]
-    corpora = before.asked.corpus, after.asked.corpus
-    if (tables or queries) and corpora[0] != corpora[1]:
-        detail = " → ".join(_value_text(corpus) for corpus in corpora)
-        yield Change("the corpus is asked for in another way", detail)
+            changed_options.add(name)
+            yield Change(f"{name} changed", _describe_values(old, new))
+    tables = before.identity.corpus_fingerprint != after.identity.corpus_fingerprint
+    if tables and "distractors" not in changed_options:
+        yield from _describe_count(before.corpus_tables, after.corpus_tables, "table")
+        yield from _find_file_changes(before, after) or [Change("the tables changed")]
+    queries = before.identity.queries_fingerprint != after.identity.queries_fingerprint
+    if queries and not changed_options & {"limit", "about"}:
+        yield from _describe_count(before.queries, after.queries, "question")
+        yield from _find_file_changes(before, after) or [
+            Change("the questions or their gold changed")
+        ]
+    if (tables or queries) and before.asked.corpus != after.asked.corpus:
+        values = _describe_values(before.asked.corpus, after.asked.corpus)
+        yield Change("the corpus is asked for in another way", values)
 
 
-def _count_change(before: int | None, after: int | None, noun: str) -> Iterator[Change]:
+def _describe_count(before: int | None, after: int | None, noun: str) -> Iterator[Change]:
     if before is not None and after is not None and before != after:
         n = count_noun(abs(after - before), noun)
         verb = "were" if abs(after - before) > 1 else "was"
@@ -181,28 +175,33 @@ def _count_change(before: int | None, after: int | None, noun: str) -> Iterator[
         yield Change(f"{n} {verb} {how}", f"{before:,} → {after:,}")
 
 
-def _file_changes(before: Manifest, after: Manifest) -> list[Change]:
+def _find_file_changes(before: Manifest, after: Manifest) -> list[Change]:
     old, new = before.files, after.files
     by_verb = {
-        "changed": [name for name in new if name in old and old[name] != new[name]],
-        "was added": [name for name in new if name not in old],
-        "was removed": [name for name in old if name not in new],
+        ("changed", "changed"): [n for n in new if n in old and old[n] != new[n]],
+        ("was added", "were added"): [name for name in new if name not in old],
+        ("was removed", "were removed"): [name for name in old if name not in new],
     }
     changes = []
-    for verb, names in by_verb.items():
-        if len(names) > 1:
-            verb = verb.replace("was", "were")
-        if names:
-            noun = "the data file" if len(names) == 1 else "the data files"
-            changes.append(Change(f"{noun} {list_first(names, _LISTED)} {verb}"))
+    for (singular, plural), names in by_verb.items():
+        if len(names) == 1:
+            changes.append(Change(f"the data file {names[0]} {singular}"))
+        elif names:
+            listed = list_first(names, _MOST_LISTED)
+            changes.append(Change(f"the data files {listed} {plural}"))
     return changes
 
 
-def _metric_changes(before: Manifest, after: Manifest, paths: Iterable[str]) -> Iterator[Change]:
-    signatures = [path.removeprefix("metrics: ") for path in paths if path.startswith("metrics: ")]
+_METRIC = "metrics: "  # a path of ``flatten`` with the signature of a metric
+
+
+def _find_metric_changes(
+    before: Manifest, after: Manifest, paths: Iterable[str]
+) -> Iterator[Change]:
+    signatures = [path.removeprefix(_METRIC) for path in paths if path.startswith(_METRIC)]
     names = [signature.partition("|")[0] for signature in signatures]
     for name in dict.fromkeys(names):
-        if names.count(name) > 1:
+        if names.count(name) > 1:  # the signature before and the one after
             yield Change(f"metric {name} is computed in another way")
         else:
             yield Change(f"metric {name} is in one of them alone")
@@ -212,42 +211,43 @@ def _metric_changes(before: Manifest, after: Manifest, paths: Iterable[str]) -> 
 
 
 _OTHER_WORDS = {"top_k": "top-k", "depth": "the number of retrieved tables"}
+_TOLD_ELSEWHERE = ("code", "corpus_fingerprint", "queries_fingerprint")
 
 
-def _entry_change(path: str, old: Any, new: Any) -> list[Change]:
+def _describe_entry(path: str, old: Any, new: Any) -> list[Change]:
     """Return the change of one entry of the identity; nothing for what is told elsewhere."""
     plugin, name = _name_plugin(path), path.rpartition(".")[2]
-    detail = f"{_value_text(old)} → {_value_text(new)}"
+    values = _describe_values(old, new)
     if ".config." in path:  # first: a setting may have the name of an entry
-        return [Change(f"{path.partition('.config.')[2]} of {plugin} changed", detail)]
-    if name == "code":
+        return [Change(f"{path.partition('.config.')[2]} of {plugin} changed", values)]
+    if name in _TOLD_ELSEWHERE or path.startswith(_METRIC):
         return []
     if name == "unique":
         return [Change(f"{plugin} cannot be identified, so no run of it is used again")]
     if name == "version":
-        return [Change(f"the version of {plugin} changed", detail)]
+        return [Change(f"the version of {plugin} changed", values)]
     if ".files." in path:
         return [Change(f"the file that {path.partition('.files.')[2]} of {plugin} names changed")]
     if path.endswith("prompt.prompt"):
         return [Change("the prompt changed")]
     if name == "class":
-        return [Change(f"{plugin} changed", detail)]
+        return [Change(f"{plugin} changed", values)]
     if path.startswith("prompt."):
-        return [Change(f"{name} of the prompt changed", detail)]
-    return [Change(f"{_OTHER_WORDS.get(name, name.replace('_', ' '))} changed", detail)]
+        return [Change(f"{name} of the prompt changed", values)]
+    return [Change(f"{_OTHER_WORDS.get(name, name.replace('_', ' '))} changed", values)]
 
 
 def _name_plugin(path: str) -> str:
-    """Return ``the retriever`` of ``retrieval.retriever.config.k1``; parts by their names."""
+    """Return ``the retriever`` for ``retrieval.retriever.config.k1``; a part by its name."""
     words = path.removeprefix("retrieval.").split(".")
     names = [words[i + 1] for i, word in enumerate(words[:-1]) if word == "parts"]
-    return " of ".join([*(f"the {name}" for name in reversed(names)), f"the {words[0]}"])
+    return " of ".join(f"the {name}" for name in [*reversed(names), words[0]])
 
 
-def _value_text(value: Any) -> str:
-    if isinstance(value, list | tuple):
-        return " + ".join(map(str, value)) or "none"
-    return "none" if value is None else str(value).removeprefix("[").removesuffix("]")
+def _describe_values(old: Any, new: Any) -> str:
+    # Lists in an identity are flattened to JSON, as in [1, 5].
+    texts = [format_option(each).removeprefix("[").removesuffix("]") for each in (old, new)]
+    return " → ".join(texts)
 
 
 # Why a run is new
@@ -258,32 +258,32 @@ def explain_new(run: Run, manifest: Manifest, sources: Sources) -> str:
 
     ``manifest`` is that of the new run with its metrics, which are recorded with the scores.
     """
-    earlier = [other for other in _find_alike(run) if other.run.manifest.started]
+    earlier = [other for other in _find_same_command(run) if other.run.manifest.started]
     if not earlier:
         return ""
-    newest = max(earlier, key=lambda other: _read_time(other).timestamp())
+    newest = max(earlier, key=lambda other: _read_start(other).timestamp())
     changes = find_changes(newest.run.manifest, manifest, read_copies(newest), sources)
     if not changes:
         return ""
-    started = _read_time(newest)
+    started = _read_start(newest)
     is_today = started.date() == datetime.now(started.tzinfo).date()
     since = started.strftime("%H:%M" if is_today else "%Y-%m-%d %H:%M")
     first, *others = changes
     detail = f" ({first.detail})" if first.detail else ""
-    more = f"; {list_first([change.what for change in others], _LISTED)}" if others else ""
+    more = f"; {list_first([change.what for change in others], _MOST_LISTED)}" if others else ""
     return f"new run: {first.what} since {since}{detail}{more}"
 
 
-def _read_time(run: Result) -> datetime:
+def _read_start(run: Result) -> datetime:
     return datetime.fromisoformat(str(run.run.manifest.started))
 
 
-def _find_alike(run: Run) -> Iterator[Result]:
+def _find_same_command(run: Run) -> Iterator[Result]:
     """Yield the other runs of the same task, corpus, split and labels."""
     command = run.manifest.asked
-    words = run.folder.name.rpartition("-")[0]
+    prefix = run.folder.name.rpartition("-")[0]
     for folder in list_run_folders(run.folder.parent):
-        if folder != run.folder and folder.name.rpartition("-")[0] == words:
+        if folder != run.folder and folder.name.rpartition("-")[0] == prefix:
             with suppress(StoreError):
                 other = read_run(folder)
                 same = (other.command.names, other.command.task, other.command.corpus)

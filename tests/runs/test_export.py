@@ -10,7 +10,7 @@ import pytest
 from target_bench.core.errors import DataError, StoreError
 from target_bench.core.schema import Query
 from target_bench.data.load import load
-from target_bench.runs.ranking_files import export_trec, qrels_lines, to_words
+from target_bench.runs.ranking_files import export_trec, format_qrels, to_words
 from target_bench.runs.result import Result
 from tests.builders import Counting, Recorder, only, same_scores
 from tests.runs.judges import check_figures
@@ -144,4 +144,4 @@ def test_grades_are_exported_and_scored_as_here(tmp_path: Path) -> None:
     check_figures(run, paths, TOP_K)
     half = replace(queries[0], metadata={"grades": [0.5] * len(queries[0].gold)})
     with pytest.raises(DataError, match=r"grade of .* is 0.5, and TREC's"):
-        list(qrels_lines([half], to_words(data.corpus.ids)))
+        list(format_qrels([half], to_words(data.corpus.ids)))

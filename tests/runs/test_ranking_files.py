@@ -33,7 +33,7 @@ def _read(
 ) -> ranking_files.RunFile:
     path = tmp_path / "their.run"
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return ranking_files.read(path, dataset or _dataset())
+    return ranking_files.read_run_file(path, dataset or _dataset())
 
 
 def _tables(run_file: ranking_files.RunFile) -> dict[str, tuple[TableId, ...]]:
@@ -70,7 +70,7 @@ def test_both_formats(tmp_path: Path, content: str, how: str) -> None:
         "blank lines": ("x.run", b"\n" + raw.replace(b"\n", b"\n  \n")),
     }[how]
     (tmp_path / name).write_bytes(packed)
-    run_file = ranking_files.read(tmp_path / name, _dataset())
+    run_file = ranking_files.read_run_file(tmp_path / name, _dataset())
     assert run_file.notes(_dataset().queries) == []
     assert _tables(run_file) == {"q1": (B, A), "q2": (C,)}
     assert run_file.retrievals["q1"].scores == (0.5, 0.25)
@@ -171,13 +171,13 @@ def test_broken_files(tmp_path: Path, content: str | bytes, parts: list[str]) ->
 
 def test_what_is_no_file_of_rankings(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"--run .*nowhere\.run: there is no such file"):
-        ranking_files.read(tmp_path / "nowhere.run", _dataset())
+        ranking_files.read_run_file(tmp_path / "nowhere.run", _dataset())
     with pytest.raises(DataError, match=r"no such file \(of a run folder: retrieval\.jsonl\)"):
-        ranking_files.read(tmp_path, _dataset())
+        ranking_files.read_run_file(tmp_path, _dataset())
     for name, content in (("x.gz", gzip.compress(TREC.encode() * 100)[:-9]), ("x.zip", b"PK")):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(DataError, match=name):
-            ranking_files.read(tmp_path / name, _dataset())
+            ranking_files.read_run_file(tmp_path / name, _dataset())
     with pytest.raises(ConfigError, match="--run"):
         TARGET(("retrieval", _dataset()), out=tmp_path, observer=Recorder()).score()
 

@@ -13,7 +13,7 @@ from target_bench.core.schema import CorpusInfo, Dataset, Query, Retrieval, Tabl
 from target_bench.core.unicode_text import compose
 from target_bench.data.tables import MemoryCorpus
 from target_bench.runs import ranking_files
-from target_bench.runs.ranking_files import qrels_lines, run_lines, to_word, to_words
+from target_bench.runs.ranking_files import format_qrels, format_run, to_word, to_words
 from tests.runs.judges import ir_measures_values, trec_eval
 
 INFO = CorpusInfo("shop", "Shop", ("retrieval",), ("test",), "ours", "us", "https://example.org")
@@ -57,7 +57,7 @@ def runs(draw: st.DrawFn) -> tuple[Dataset, list[Retrieval]]:
 
 
 def lines(dataset: Dataset, retrievals: Iterable[Retrieval]) -> str:
-    return "".join(run_lines(retrievals, to_words(dataset.corpus.ids)))
+    return "".join(format_run(retrievals, to_words(dataset.corpus.ids)))
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def test_any_rankings_come_back(
     path.write_bytes(gzip.compress(text) if packed else text)
     if not text:
         return
-    run_file = ranking_files.read(path, dataset)
+    run_file = ranking_files.read_run_file(path, dataset)
     for query, retrieval in zip(dataset.queries, retrievals, strict=True):
         back = run_file.rank(query, 100)
         assert (back.tables, back.error, back.resorted) == (retrieval.tables, None, False)
@@ -91,7 +91,7 @@ def test_any_rankings_come_back(
 def test_scores_fall_strictly_in_single_precision(scores: list[float]) -> None:
     """And stay finite; in double precision too, as ir-measures reads them."""
     tables = tuple(TableId("0", str(i)) for i in range(len(scores)))
-    written = run_lines([Retrieval("q", tables, tuple(scores))], to_words(tables))
+    written = format_run([Retrieval("q", tables, tuple(scores))], to_words(tables))
     numbers = [line.split()[4] for line in written]
     for kind in (np.float32, np.float64):
         read = np.array(numbers, dtype=kind)
@@ -140,7 +140,7 @@ def test_trec_eval_ranks_as_we_do(folder: Path, given_run: tuple[Dataset, list[R
     words = to_words(dataset.corpus.ids)
     run, qrels = folder / "p.trec", folder / "p.qrels"
     run.write_text(lines(dataset, retrievals), encoding="utf-8")
-    qrels.write_text("".join(qrels_lines(dataset.queries, words)), encoding="utf-8")
+    qrels.write_text("".join(format_qrels(dataset.queries, words)), encoding="utf-8")
     by_trec_eval, by_ir = trec_eval((run, qrels)), ir_measures_values((run, qrels), ["AP"])["AP"]
     for query, retrieval in zip(dataset.queries, retrievals, strict=True):
         ranks = [i for i, t in enumerate(retrieval.tables, start=1) if t in query.gold]
@@ -156,6 +156,6 @@ def test_the_lines_of_judgements_and_of_a_ranking_without_scores() -> None:
     a, b = TableId("0", "a"), TableId("0", "b")
     words = to_words([a, b])
     queries = [Query("q 1", "", (a, b, a)), Query("q2", "", (b,))]
-    assert [*qrels_lines(queries, words)] == ["q%201 0 a 1\n", "q%201 0 b 1\n", "q2 0 b 1\n"]
+    assert [*format_qrels(queries, words)] == ["q%201 0 a 1\n", "q%201 0 b 1\n", "q2 0 b 1\n"]
     lines = ["q Q0 a 1 1 target-bench\n", "q Q0 b 2 0.5 target-bench\n"]
-    assert [*run_lines([Retrieval("q", (a, b)), Retrieval("r", ())], words)] == lines
+    assert [*format_run([Retrieval("q", (a, b)), Retrieval("r", ())], words)] == lines
