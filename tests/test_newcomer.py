@@ -118,7 +118,7 @@ def test_a_sweep(files: Path, target_bench: Inside) -> None:
     done = target_bench("sweep", "sweep.yaml")
     assert done.code == 0, done.err
     table = json.loads((files / "runs" / "sweep.sweep.json").read_text())
-    assert [cell["state"] for cell in table["cells"]] == ["done"] * 4
+    assert [cell["state"] for cell in table["cells"]] == ["finished"] * 4
     answered = list((files / "runs").glob("[gq]*-extractive-*/scores.json"))
     assert len(answered) == 4
     assert all("words" in json.loads(path.read_text())["scores"] for path in answered)

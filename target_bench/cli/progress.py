@@ -208,7 +208,7 @@ class SweepView(TerminalObserver):
         """Count it, and say how it ended."""
         state = outcome["state"]
         self._totals[state] += 1
-        if state == "done":
+        if state == "finished":
             for count in ("input_tokens", "output_tokens", "cost"):
                 self._totals[count] += outcome[count] or 0
         if state == "failed":
@@ -230,7 +230,7 @@ class SweepView(TerminalObserver):
         if self.bars is None or self._task is None:
             return
         n = self._totals
-        parts = [f"{n[state]} {state}" for state in ("done", "reused", "failed") if n[state]]
+        parts = [f"{n[state]} {state}" for state in ("finished", "reused", "failed") if n[state]]
         if n["input_tokens"] or n["output_tokens"]:
             parts.append(f"{n['input_tokens']:,} tokens in, {n['output_tokens']:,} out")
         if n["cost"]:

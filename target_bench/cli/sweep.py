@@ -114,8 +114,6 @@ def _agree(estimates: "Sequence[Estimate]", yes: bool) -> None:
 
 def _show(loaded: "Sweep", form: options.PrintedForm) -> None:
     """Print the cells and their states, and what may cost money."""
-    from target_bench.harness.sweeps.cell import described
-
     rows, estimates = [], list(map(asdict, loaded.estimates))
     for planned in loaded.cells:
         state = {
@@ -125,7 +123,7 @@ def _show(loaded: "Sweep", form: options.PrintedForm) -> None:
             "recorded": planned.recorded,
             "n_queries": planned.n_queries,
         }
-        rows.append(described(planned.cell) | state)
+        rows.append(planned.cell.to_json() | state)
     cells = [
         row | {"estimates": list(map(asdict, planned.estimates))}
         for row, planned in zip(rows, loaded.cells, strict=True)
@@ -133,8 +131,9 @@ def _show(loaded: "Sweep", form: options.PrintedForm) -> None:
     document = {"name": loaded.name, "cells": cells, "estimates": estimates}
     print_as(form, document, rows, [_plan_table(loaded.cells)])
     if form == "text":
-        n_done = sum(planned.state == "done" for planned in loaded.cells)
-        say(f"{count_noun(len(loaded.cells), 'cell')}, {n_done} of them done; runs in {loaded.out}")
+        n_finished = sum(planned.state == "finished" for planned in loaded.cells)
+        n_cells = count_noun(len(loaded.cells), "cell")
+        say(f"{n_cells}, {n_finished} of them finished; runs in {loaded.out}")
         for estimate in loaded.estimates:
             say(f"To be sent to {estimate.plugin}: {describe_cost(estimate)}")
 
@@ -152,7 +151,7 @@ def _print(loaded: "Sweep", outcomes: "list[CellOutcome]", form: options.Printed
     ranked = [table for each in concluded for table in conclusions.lay_out(each, _PLACES)]
     tables = _outcome_tables(outcomes)
     if form != "text":
-        rows = [outcome.as_row() for outcome in outcomes]
+        rows = [outcome.to_row() for outcome in outcomes]
         document = {
             "name": loaded.name,
             "cells": rows,
@@ -166,7 +165,7 @@ def _print(loaded: "Sweep", outcomes: "list[CellOutcome]", form: options.Printed
         say("")
     print_tables(*ranked, *tables)
     states = Counter(outcome.state for outcome in outcomes)
-    counts = ", ".join(f"{states[s]} {s}" for s in ("done", "reused", "failed") if states[s])
+    counts = ", ".join(f"{states[s]} {s}" for s in ("finished", "reused", "failed") if states[s])
     say(f"{count_noun(len(outcomes), 'cell')}: {counts}")
     say(f"{loaded.out / loaded.name}.results.csv (.json) and .sweep.json")
     if concluded:
@@ -267,8 +266,12 @@ def _names(cells: "Sequence[SweepCell]") -> tuple[list[str], list[str]]:
 
 def _sizes(estimates: "Sequence[Estimate]") -> list[str]:
     """Write requests, tokens and cost; blank or unknown where one of them is not known."""
-    tokens = [estimate.input_tokens for estimate in estimates]
-    costs = [estimate.cost for estimate in estimates]
-    n_tokens = "" if None in tokens else f"{sum(filter(None, tokens)):,}"
-    cost = "unknown" if None in costs else f"{sum(filter(None, costs)):.4f}"
-    return [f"{sum(estimate.requests for estimate in estimates):,}", n_tokens, cost]
+    from target_bench.harness.sweeps.plan import sum_if_known
+
+    tokens = sum_if_known(estimate.input_tokens for estimate in estimates)
+    cost = sum_if_known(estimate.cost for estimate in estimates)
+    return [
+        f"{sum(estimate.requests for estimate in estimates):,}",
+        "" if tokens is None else f"{tokens:,}",
+        "unknown" if cost is None else f"{cost:.4f}",
+    ]

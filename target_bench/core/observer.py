@@ -86,9 +86,9 @@ class Observer:
         Args:
             number: its place in the sweep, from 1.
             name: what it ran.
-            outcome: as JSON: ``state`` (done, reused, failed), ``error``, ``folder``, ``seconds``,
-                ``scores`` (metric -> value), ``n_queries``, ``failed_queries``, ``input_tokens``,
-                ``output_tokens`` and ``cost``.
+            outcome: as JSON: ``state`` (finished, reused, failed), ``error``, ``folder``,
+                ``seconds``, ``scores`` (metric -> value), ``n_queries``, ``failed_queries``,
+                ``input_tokens``, ``output_tokens`` and ``cost``.
         """
 
 

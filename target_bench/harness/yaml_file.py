@@ -1,4 +1,4 @@
-"""The YAML file of a run or a sweep: what it says, and what is wrong with it, entry by entry."""
+"""The YAML file of a run or a sweep: its entries, and every problem with them in one error."""
 
 import hashlib
 import json
@@ -25,13 +25,13 @@ PLUGINS: Mapping[str, registry.Kind] = {
 
 @dataclass(frozen=True)
 class YamlFile:
-    """A YAML file.
+    """A YAML file, and what is wrong with it.
 
     Attributes:
         path: where it is.
-        content: what it says.
+        content: entry -> value.
         sha256: of the file.
-        problems: what is wrong with its entries, as lines -> errors.
+        problems: line of the message -> the error that it tells.
     """
 
     path: Path
@@ -43,8 +43,8 @@ class YamlFile:
     def read(cls, path: Path) -> "YamlFile":
         """Read a file; aliases, which can stand for more than a machine can hold, are refused."""
         try:
-            written = path.read_bytes()
-            content = yaml_value(written.decode("utf-8-sig"))
+            encoded = path.read_bytes()
+            content = yaml_value(encoded.decode("utf-8-sig"))
         except FileNotFoundError as error:
             raise ConfigError(f"{path}: there is no such file") from error
         except OSError as error:
@@ -54,28 +54,33 @@ class YamlFile:
             raise ConfigError(f"{path}: not valid YAML: {message}") from error
         if not isinstance(content, dict):
             raise ConfigError(f"{path}: expected entries such as corpora: [mini]")
-        for key in _keys(content):
+        for key in _iterate_keys(content):
             if not isinstance(key, str):
                 raise ConfigError(
                     f"{path}: the key {key} is no text; YAML reads on, off, yes and no as true and "
                     "false: write it in quotes"
                 )
-        return cls(path, content, hashlib.sha256(written).hexdigest())
+        return cls(path, content, hashlib.sha256(encoded).hexdigest())
 
-    def at(self, entry: str, index: int | None = None) -> str:
+    def locate(self, entry: str, index: int | None = None) -> str:
         """Return ``file: entry``, with the index of a value where the entry is a list."""
-        listed = index is not None and isinstance(self.content.get(entry), list)
-        return f"{self.path}: {entry}[{index}]" if listed else f"{self.path}: {entry}"
+        if index is None or not isinstance(self.content.get(entry), list):
+            return f"{self.path}: {entry}"
+        return f"{self.path}: {entry}[{index}]"
 
     @contextmanager
-    def collecting(self, where: str) -> Iterator[None]:
-        """Keep a ``ConfigError`` or ``DataError`` of the block: a user is told all at once."""
+    def collect_problems(self, where: str) -> Iterator[None]:
+        """Keep an error of the block for ``raise_problems``: a user is told all at once."""
         try:
             yield
         except (ConfigError, DataError) as error:
-            message = str(error)
-            line = message if message.startswith(where) else f"{where}: {message}"
-            self.problems.setdefault(line, error)
+            self.add_problem(where, error)
+
+    def add_problem(self, where: str, error: ConfigError | DataError) -> None:
+        """Keep an error for ``raise_problems``."""
+        message = str(error)
+        line = message if message.startswith(where) else f"{where}: {message}"
+        self.problems.setdefault(line, error)
 
     def raise_problems(self) -> None:
         """Raise one error with a line for each problem, if there is any."""
@@ -84,71 +89,74 @@ class YamlFile:
             raise (DataError if data_only else ConfigError)("\n".join(self.problems))
 
 
-def _keys(value: Any) -> Iterator[Any]:
+def _iterate_keys(value: Any) -> Iterator[Any]:
+    """Yield the keys of a mapping and of those within it."""
     if isinstance(value, dict):
         yield from value
-    for each in value.values() if isinstance(value, dict) else value:
-        if isinstance(each, dict | list):
-            yield from _keys(each)
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from _iterate_keys(item)
 
 
-def read_config(file: Path) -> dict[str, Any]:
-    """Option -> value, of the options that a file names.
+def read_config(path: Path) -> dict[str, Any]:
+    """Return option -> value, of the options of ``run`` that a file sets.
 
     A task, retriever or generator is text as on the command line, or ``{name: bm25, k1: 0.9}``.
     """
-    document = YamlFile.read(file)
+    file = YamlFile.read(path)
     options: dict[str, Any] = {}
-    for key, value in document.content.items():
-        with document.collecting(document.at(key)):
-            check_option_names([key])
-            options[key] = read_option(key, _with_text(key, value), document.at(key))
-    document.raise_problems()
+    for entry, value in file.content.items():
+        where = file.locate(entry)
+        with file.collect_problems(where):
+            check_option_names([entry])
+            if kind := PLUGINS.get(entry):
+                listed = value if isinstance(value, list) else [value]
+                value = [spell_plugin(kind, plugin) for plugin in listed]
+            options[entry] = read_option(entry, value, where)
+    file.raise_problems()
     return options
 
 
-def _with_text(key: str, value: Any) -> Any:
-    """Return the value of an option, plug-ins that are written as a mapping as text."""
-    kind = PLUGINS.get(key)
-    if kind is None:
-        return value
-    return [_plugin(kind, plugin) for plugin in (value if isinstance(value, list) else [value])]
+def spell_plugin(kind: registry.Kind, plugin: Any) -> Any:
+    """Return ``{name: bm25, k1: 0.9}`` as ``bm25:k1=0.9``, which is text already as it is.
 
-
-def _plugin(kind: registry.Kind, written: Any) -> Any:
-    if not isinstance(written, Mapping):
-        return written
-    settings = {str(name): value for name, value in written.items()}
+    Raises:
+        ConfigError: it has no name, or settings that ``registry.parse`` would not read back.
+    """
+    if not isinstance(plugin, Mapping):
+        return plugin
+    settings = {str(key): value for key, value in plugin.items()}
     name = settings.pop("name", None)
     if not isinstance(name, str):
         raise ConfigError(f"a {kind} is text, or has a name, as in {{name: ..., setting: ...}}")
-    called, plain = split_name(name)
-    return with_name(called, spec_text(kind, plain, settings))
+    users_name, text = split_name(name)
+    return add_name(users_name, add_settings(kind, text, settings))
 
 
-# Plug-ins with settings as text
+def add_name(users_name: str | None, text: str) -> str:
+    """Return a plug-in as ``split_name`` reads it: ``ours=bm25:k1=0.9``."""
+    return text if users_name is None else f"{users_name}={text}"
 
 
-def spec_text(kind: registry.Kind, name: str, settings: Mapping[str, Any]) -> str:
-    """Return ``name:key=value,...``, which ``registry.parse`` reads back as the same."""
-    earlier = registry.parse(kind, name)
-    both = earlier.settings.keys() & settings.keys()
-    if both:
-        raise ConfigError(f"{name}: {min(both)} is set twice")
-    whole = {**earlier.settings, **settings}
-    text = earlier.target
-    if whole:
-        text += ":" + ",".join(f"{key}={_write_value(value)}" for key, value in whole.items())
-    parsed = registry.parse(kind, text)
-    if (parsed.target, parsed.settings) != (earlier.target, whole):
-        shown = mask_settings(text)
-        raise ConfigError(f"{name}: its settings cannot be written as {shown!r}")
-    return text
+def add_settings(kind: registry.Kind, text: str, settings: Mapping[str, Any]) -> str:
+    """Return a plug-in with more settings, ``bm25:k1=0.9,b=0.4``, as ``registry.parse`` reads it.
 
-
-def with_name(name: str | None, text: str) -> str:
-    """Return a plug-in as users write it, with the name that they give it."""
-    return text if name is None else f"{name}={text}"
+    Raises:
+        ConfigError: a setting is set twice, or cannot be written so that it is read as the same.
+    """
+    spec = registry.parse(kind, text)
+    if twice := spec.settings.keys() & settings.keys():
+        raise ConfigError(f"{text}: {min(twice)} is set twice")
+    all_settings = {**spec.settings, **settings}
+    if not all_settings:
+        return spec.target
+    written = ",".join(f"{key}={_write_value(value)}" for key, value in all_settings.items())
+    result = f"{spec.target}:{written}"
+    parsed = registry.parse(kind, result)
+    if (parsed.target, parsed.settings) != (spec.target, all_settings):
+        raise ConfigError(f"{text}: its settings cannot be written as {mask_settings(result)!r}")
+    return result
 
 
 _PLAIN = re.compile(r"[\w./@+-]+(:[\w./@+-]+)*")

@@ -232,7 +232,8 @@ def describe_error(error: BaseException) -> str:
 
 def run_key(identity: Mapping[str, Any]) -> str:
     """Return the hash that names a run: equal for equal identities, on every machine."""
-    text = json.dumps(identity, sort_keys=True, ensure_ascii=False)
+    plain = json.loads(json.dumps(identity))  # keys are text there, and sort as such
+    text = json.dumps(plain, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 

@@ -374,7 +374,7 @@ def open_run(root: Path, label: Iterable[str], manifest: Manifest) -> Run:
 
 def find_folder(root: Path, identity: Mapping[str, Any]) -> Path | None:
     """Return the folder of the run of this identity, if there is one; nothing is written."""
-    return min(root.glob(f"*-{run_key(json.loads(json.dumps(identity)))}"), default=None)
+    return min(root.glob(f"*-{run_key(identity)}"), default=None)
 
 
 def list_runs(root: str | Path = "runs") -> list[Run]:

@@ -41,5 +41,5 @@ def test_names_in_files_and_sweeps(inside: Inside) -> None:
         encoding="utf-8",
     )
     cells = json.loads(inside("sweep", "s.yaml", "--json").out)["cells"]
-    assert [cell.get("retriever_name") for cell in cells] == ["ours", "ours", None]
+    assert [cell["retriever"] for cell in cells] == ["ours=bm25:k1=0.9", "ours=bm25:k1=1.2", "lsa"]
     assert read_run(cells[1]["folder"]).command.label == "ours"

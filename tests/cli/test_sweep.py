@@ -29,27 +29,27 @@ def test_dry_run_and_run(inside: Inside, tmp_path: Path) -> None:
     file = write(tmp_path, SMALL)
     out = inside.good("sweep", file, "--dry-run")
     assert out.count(" new ") == 2
-    assert "2 cells, 0 of them done; runs in " in out
+    assert "2 cells, 0 of them finished; runs in " in out
     assert not Path("runs").exists()
 
     done = inside("sweep", file)
     assert done.code == 0, done.err
-    assert "2 cells: 2 done" in done.out
+    assert "2 cells: 2 finished" in done.out
     assert "runs/sweep.results.csv (.json) and .sweep.json" in done.out
     lines = [line.partition(" ")[2] for line in done.err.splitlines()]
     assert lines[0] == "[1/2] begins: retrieval | mini test limit=9 | plugins.py:Slow"
-    assert any(line.startswith("[2/2] done in ") and "recall@10" in line for line in lines)
+    assert any(line.startswith("[2/2] finished in ") and "recall@10" in line for line in lines)
 
     cells = json.loads(inside.good("sweep", file, "--dry-run", "--json"))["cells"]
-    assert [(cell["state"], cell["recorded"]) for cell in cells] == [("done", 9)] * 2
+    assert [(cell["state"], cell["recorded"]) for cell in cells] == [("finished", 9)] * 2
     assert "2 cells: 2 reused" in inside("sweep", file).out
 
 
 @pytest.mark.parametrize(
     ("more", "counts", "message"),
     [
-        ("12", "2 cells: 1 done, 1 failed", "plugins.py:Broken): retriever"),
-        ("9", "2 cells: 2 done", "Broken): 9 of 9 queries failed (scored 0)"),
+        ("12", "2 cells: 1 finished, 1 failed", "plugins.py:Broken): retriever"),
+        ("9", "2 cells: 2 finished", "Broken): 9 of 9 queries failed (scored 0)"),
     ],
 )
 def test_failures_are_reported_at_the_end(

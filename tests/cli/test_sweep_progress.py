@@ -8,7 +8,7 @@ import pytest
 from target_bench.cli.progress import SweepView
 
 DONE = {
-    **{"state": "done", "error": None, "seconds": 1.25, "scores": {"recall@10": 0.5}},
+    **{"state": "finished", "error": None, "seconds": 1.25, "scores": {"recall@10": 0.5}},
     **{"n_queries": 9, "failed_queries": 0, "input_tokens": 1200, "output_tokens": 30, "cost": 0.5},
 }
 FAILED = DONE | {"state": "failed", "error": "no luck\nat all"}
@@ -38,7 +38,7 @@ def test_lines_and_a_bar(
             view.bars.refresh()
     shown = re.sub(r"\x1b\[[\d;]*m", "", capsys.readouterr().err)
     if terminal:
-        for part in ("bm25: retrieve 128 of 280", "1 done · 1 failed"):
+        for part in ("bm25: retrieve 128 of 280", "1 finished · 1 failed"):
             assert part in shown
         assert "1,200 tokens in, 30 out · cost 0.5000" in shown
         assert "[2/3] failed: two: no luck" in shown
@@ -46,7 +46,7 @@ def test_lines_and_a_bar(
         assert [line.partition(" ")[2] for line in shown.splitlines()] == [
             "[1/3] begins: one [x]",
             "mind this",
-            "[1/3] done in 1.2 s: one [x]: recall@10 .500",
+            "[1/3] finished in 1.2 s: one [x]: recall@10 .500",
             "[2/3] failed: two: no luck",
             "all",
         ]

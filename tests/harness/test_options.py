@@ -17,7 +17,7 @@ import target_bench
 from target_bench.core.errors import ConfigError
 from target_bench.core.run_config import OPTIONS, RunConfig
 from target_bench.harness.evaluate import evaluate
-from target_bench.harness.sweeps.grid import cells
+from target_bench.harness.sweeps.grid import read_cells
 from target_bench.harness.yaml_file import YamlFile
 from tests.target import TARGET
 
@@ -86,7 +86,7 @@ def test_python_documents_the_options() -> None:
 def test_a_sweep_has_the_defaults_of_a_run(tmp_path: Path) -> None:
     file = tmp_path / "s.yaml"
     file.write_text("corpora: mini\nretrievers: bm25\n", encoding="utf-8")
-    (cell,) = cells(YamlFile.read(file))
+    (cell,) = read_cells(YamlFile.read(file))
     assert cell.config == RunConfig(
         corpora="mini",
         tasks="retrieval",

@@ -11,7 +11,7 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.registry import find_task, spell_task
 from target_bench.data.load import tasks_and_corpora
 from target_bench.harness.resume import ResumedRun
-from target_bench.harness.sweeps.grid import cells
+from target_bench.harness.sweeps.grid import read_cells
 from target_bench.harness.yaml_file import YamlFile
 from target_bench.metrics.sql import VERSION as METRICS_VERSION
 from target_bench.runs.result import read_run
@@ -95,7 +95,7 @@ def test_settings_are_alternatives_in_a_sweep(tmp_path: Path) -> None:
         "corpora: mini\nretrievers: oracle\ngenerators: gold\ntasks:\n"
         "  - {name: Text-to-SQL, engine: [sqlite, duckdb], timeout: 5}\n  - fv:labels=target\n"
     )
-    assert [cell.task for cell in cells(YamlFile.read(path))] == [
+    assert [cell.task for cell in read_cells(YamlFile.read(path))] == [
         "text_to_sql:engine=sqlite,timeout=5",
         "text_to_sql:engine=duckdb,timeout=5",
         "fact_verification:labels=target",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from target_bench.core import registry, user_code
+from target_bench.core import registry
 from target_bench.core.credentials import mask_config, mask_settings, without_secrets
 from target_bench.core.errors import PASSED_ON, TargetBenchError
 from target_bench.core.metric import Score
@@ -17,11 +17,19 @@ from target_bench.core.registry import find_task
 from target_bench.core.run_config import EXTRACTIVE, RunConfig, options_read
 from target_bench.core.settings import split_name
 from target_bench.core.text_tables import count_noun
-from target_bench.harness.yaml_file import with_name
+from target_bench.core.user_code import describe_exception, place
+from target_bench.harness.yaml_file import add_name
 
 if TYPE_CHECKING:
     from target_bench.data.load import LoadOnce
     from target_bench.runs.result import Result
+
+CellState = Literal["new", "unfinished", "finished", "damaged", "reused", "failed"]
+"""How a cell stands.
+
+Before it is run: ``new`` if nothing is on disk, else the ``RunStatus`` of its run. Afterwards:
+``finished``; ``reused`` if it was finished before; or ``failed``.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +53,11 @@ class SweepCell:
         return self.config.tasks[0]
 
     @property
+    def task_name(self) -> str:
+        """The task without them."""
+        return find_task(self.task).name
+
+    @property
     def corpus(self) -> str:
         """A name, or the path of one's own."""
         return self.config.corpora[0]
@@ -60,78 +73,75 @@ class SweepCell:
         return next(iter(self.config.generators), None)
 
     @property
-    def task_name(self) -> str:
-        """Short name of the task."""
-        return find_task(self.task).name
-
-    @property
     def parts(self) -> list[str]:
         """What it is made of, in words: task, data, retriever, generator and its prompt."""
-        options = self.config
-        limit = "" if options.limit is None else f"limit={options.limit}"
-        data = " ".join(filter(None, (mask_settings(self.corpus), options.split, limit)))
-        parts = [mask_settings(self.task), " + ".join([data, *options.distractors])]
-        for name, text in (named_and_masked(p) for p in (self.retriever, self.generator)):
-            parts += [with_name(name, text)] if text is not None else []
-        if self.generator is not None:
-            parts += [options.prompt.name] if options.prompt else []
-            parts += [count_noun(options.tables, "table")] if options.tables else []
-            for name in ("table_format", "schema_scope"):
-                value = getattr(options, name)
-                default = RunConfig.model_fields[name].default
-                parts += [f"{name}={value}"] if value != default else []
-        return parts
+        options = self.to_json()
+        limit = None if options["limit"] is None else f"limit={options['limit']}"
+        data = " ".join(filter(None, (options["corpus"], options["split"], limit)))
+        parts = [
+            options["task"],
+            " + ".join([data, *self.config.distractors]),
+            options["retriever"],
+            options["generator"],
+            options["prompt"],
+        ]
+        if options["tables"]:
+            parts.append(count_noun(options["tables"], "table"))
+        parts += [
+            f"{name}={options[name]}"
+            for name in ("table_format", "schema_scope")
+            if options[name] not in (None, RunConfig.model_fields[name].default)
+        ]
+        return [part for part in parts if part]
 
     def __str__(self) -> str:
         return " | ".join(self.parts)
 
+    def to_json(self) -> dict[str, Any]:
+        """Return its number and options, without credentials and paths of this machine.
 
-def named_and_masked(plugin: str | None) -> tuple[str | None, str | None]:
-    """Return what a plug-in is called, if anything, and its text without credentials."""
+        Options that its task does not read are None.
+        """
+        config, read = self.config, options_read(find_task(self.task))
+        prompt = {
+            name: getattr(config, name) if name in read else None
+            for name in ("prompt", "tables", "table_format", "schema_scope")
+        }
+        return {
+            "number": self.number,
+            "task": mask_settings(self.task),
+            "corpus": mask_settings(self.corpus),
+            "split": config.split,
+            "distractors": " + ".join(config.distractors) or None,
+            "limit": config.limit,
+            "retriever": _mask_plugin(self.retriever),
+            "generator": _mask_plugin(self.generator),
+            "k": None if self.retriever is None else config.top_k[-1],
+            **prompt,
+            "prompt": prompt["prompt"] and prompt["prompt"].name,
+        }
+
+    def list_settings(self) -> dict[str, str]:
+        """Return the settings of its plug-ins: ``retriever.k1`` -> text as it is, else JSON."""
+        plugins: dict[registry.Kind, str | None] = {
+            "task": self.task,
+            "retriever": split_name(self.retriever)[1],
+            "generator": split_name(self.generator)[1],
+        }
+        return {
+            f"{kind}.{name}": value if isinstance(value, str) else json.dumps(value)
+            for kind, text in plugins.items()
+            if text is not None
+            for name, value in mask_config(registry.parse(kind, text).settings).items()
+        }
+
+
+def _mask_plugin(plugin: str | None) -> str | None:
+    """Return a plug-in with its name and without credentials."""
+    if plugin is None:
+        return None
     name, text = split_name(plugin)
-    return name, None if text is None else mask_settings(text)
-
-
-def described(cell: SweepCell) -> dict[str, Any]:
-    """Return the options of a cell as JSON, without paths of this machine."""
-    options, name = cell.config, cell.task_name
-    answered = cell.generator is not None
-    scoped = answered and "schema_scope" in options_read(find_task(cell.task))
-    retriever_name, retriever = named_and_masked(cell.retriever)
-    generator_name, generator = named_and_masked(cell.generator)
-    names = {"retriever_name": retriever_name, "generator_name": generator_name}
-    return {
-        "number": cell.number,
-        "task": name,
-        "task_settings": mask_settings(cell.task).removeprefix(name).lstrip(":") or None,
-        "corpus": mask_settings(cell.corpus),
-        "split": options.split,
-        "distractors": " + ".join(options.distractors) or None,
-        "limit": options.limit,
-        "retriever": retriever,
-        "generator": generator,
-        "prompt": None if options.prompt is None else options.prompt.name,
-        **{key: given for key, given in names.items() if given is not None},
-        "k": None if cell.retriever is None else options.top_k[-1],
-        "tables": options.tables,
-        "table_format": options.table_format if answered else None,
-        "schema_scope": options.schema_scope if scoped else None,
-    }
-
-
-def plugin_settings(cell: SweepCell) -> dict[str, str]:
-    """Return the settings of a cell's plug-ins: ``retriever.k1`` -> text as it is, else JSON."""
-    texts: dict[registry.Kind, str | None] = {
-        "task": cell.task,
-        "retriever": split_name(cell.retriever)[1],
-        "generator": split_name(cell.generator)[1],
-    }
-    return {
-        f"{kind}.{name}": value if isinstance(value, str) else json.dumps(value)
-        for kind, text in texts.items()
-        if text is not None
-        for name, value in mask_config(registry.parse(kind, text).settings).items()
-    }
+    return add_name(name, mask_settings(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,11 +165,11 @@ class CellOutcome:
     trace: str | None = None
 
     @property
-    def state(self) -> Literal["done", "reused", "failed"]:
-        """Its state; ``reused``: all of it was there already."""
+    def state(self) -> CellState:
+        """``finished``, ``reused`` or ``failed``."""
         if self.result is None:
             return "failed"
-        return "reused" if self.result.run.reused else "done"
+        return "reused" if self.result.run.reused else "finished"
 
     @property
     def scores(self) -> Mapping[str, Score]:
@@ -177,21 +187,25 @@ class CellOutcome:
 
         Tokens are None where the provider does not count them, the cost without a price table.
         """
+        counts = self.result.stored.counts if self.result else None
         answers = self.result.stored.answers if self.result else None
-        failed = (answers or self.result.stored.counts).failed if self.result else 0
+        failed_in = answers or counts
         return {
-            "n_queries": self.result.stored.counts.asked if self.result else 0,
-            "failed_queries": failed,
+            "n_queries": counts.asked if counts else 0,
+            "failed_queries": failed_in.failed if failed_in else 0,
             "input_tokens": answers.input_tokens if answers else None,
             "output_tokens": answers.output_tokens if answers else None,
             "cost": answers.cost if answers else None,
         }
 
-    def as_row(self) -> dict[str, Any]:
-        """Return one flat row: settings, counts, seconds, milliseconds and scores."""
-        row = described(self.cell) | plugin_settings(self.cell)
+    def to_row(self) -> dict[str, Any]:
+        """Return one flat row: settings, counts, seconds, milliseconds and scores.
+
+        It is the same whether the cell was run now or reused.
+        """
+        row = self.cell.to_json() | self.cell.list_settings()
         row |= {
-            "state": "failed" if self.error else "done",  # the same when it is reused
+            "state": "failed" if self.error else "finished",
             "error": self.error,
             "folder": str(self.folder) if self.folder else None,
             **self.counts,
@@ -206,8 +220,8 @@ class CellOutcome:
             row |= {f"{name}.{bound}": value[bound] for bound in ("low", "high")}
         return row
 
-    def as_event(self) -> dict[str, Any]:
-        """Return it as observers get it; see ``Observer.cell_finished``."""
+    def to_event(self) -> dict[str, Any]:
+        """Return what ``Observer.cell_finished`` gets."""
         return {
             "state": self.state,
             "error": self.error,
@@ -220,7 +234,7 @@ class CellOutcome:
 
 
 def run_cell(cell: SweepCell, observer: Observer) -> CellOutcome:
-    """Run a cell, or go on with it where it was stopped. No error leaves it but an interruption."""
+    """Run a cell, or resume it; only an interruption leaves it as an exception."""
     from target_bench.data.load import tasks_and_corpora
     from target_bench.harness.evaluate import evaluate_pairs
     from target_bench.runs.result import Result
@@ -234,45 +248,44 @@ def run_cell(cell: SweepCell, observer: Observer) -> CellOutcome:
             cell.retriever,
             cell.generator or EXTRACTIVE,
             cell.config,
-            load_once=keep_split(cell, of_cell),
+            load_once=reuse_loader(cell, of_cell),
             observer=of_cell,
         )
     except PASSED_ON:
         raise
     except BaseException as error:
-        ours = isinstance(error, TargetBenchError)
-        message = (
-            str(error) if ours else user_code.describe_exception(error) + user_code.place(error)
-        )
-        code = error.exit_code if isinstance(error, TargetBenchError) else 1
-        return failed(cell, message, time.perf_counter() - start, code, traceback.format_exc())
+        seconds, trace = time.perf_counter() - start, traceback.format_exc()
+        if isinstance(error, TargetBenchError):
+            return fail_cell(cell, str(error), error.exit_code, seconds, trace)
+        return fail_cell(cell, describe_exception(error) + place(error), 1, seconds, trace)
     small = Result(result.run)  # without the queries
     return CellOutcome(cell, time.perf_counter() - start, small)
 
 
-def failed(
-    cell: SweepCell, error: str, seconds: float = 0.0, exit_code: int = 3, trace: str | None = None
+def fail_cell(
+    cell: SweepCell, error: str, exit_code: int = 3, seconds: float = 0.0, trace: str | None = None
 ) -> CellOutcome:
-    """Return the outcome of a cell that has none of its own, such as one whose worker was lost."""
+    """Return the outcome of a cell that failed, also of one whose worker was lost."""
     trace = None if trace is None else without_secrets(trace)
     return CellOutcome(cell, seconds, None, without_secrets(error), exit_code, trace)
 
 
-_KEPT: dict[tuple[Any, ...], "LoadOnce"] = {}
+_LOADERS: dict[tuple[Any, ...], "LoadOnce"] = {}
+"""What loaded the last split, and holds it: cells of one split follow each other."""
 
 
-def keep_split(cell: SweepCell, observer: Observer) -> "LoadOnce":
-    """Return what loads the data of a cell; a process keeps one split at a time."""
+def reuse_loader(cell: SweepCell, observer: Observer) -> "LoadOnce":
+    """Return what loads the data of a cell: that of the last cell, if it was of the same split."""
     from target_bench.data.load import make_loader
 
-    options = cell.config
-    key = (cell.corpus, options.split, options.distractors, options.data_dir)
-    if key not in _KEPT:
-        _KEPT.clear()
-        _KEPT[key] = make_loader(options.data_dir, observer)
-    return _KEPT[key]
+    config = cell.config
+    split = (cell.corpus, config.split, config.distractors, config.data_dir)
+    if split not in _LOADERS:
+        _LOADERS.clear()
+        _LOADERS[split] = make_loader(config.data_dir, observer)
+    return _LOADERS[split]
 
 
 def forget_data() -> None:
-    """Let the data of the last cell go, so that the next one reads its files again."""
-    _KEPT.clear()
+    """Forget the last split: its files may have been edited since it was loaded."""
+    _LOADERS.clear()

@@ -1,4 +1,4 @@
-"""Where the cells of a sweep run: processes of this machine (joblib), or tasks of a Ray cluster."""
+"""Run the cells of a sweep in processes of this machine (joblib) or on a Ray cluster."""
 
 import importlib.util
 import logging
@@ -18,7 +18,7 @@ from target_bench.core.credentials import mask_warnings
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.observer import Observer
 from target_bench.core.version import __version__
-from target_bench.harness.sweeps.cell import CellOutcome, SweepCell, failed, run_cell
+from target_bench.harness.sweeps.cell import CellOutcome, SweepCell, fail_cell, run_cell
 
 Outcomes = Generator[CellOutcome, None, None]
 
@@ -29,8 +29,8 @@ class Executor(Protocol):
     def run(self, cells: Sequence[SweepCell], observer: Observer) -> Outcomes:
         """Yield one outcome per cell, made by ``run_cell`` in any process, as the cells end.
 
-        No error of a cell leaves it: a cell whose worker is lost has a ``failed`` outcome. When the
-        caller stops drawing (``close``, an interruption), the workers end.
+        A cell whose worker is lost has an outcome too: that of ``fail_cell``. When the caller stops
+        iterating (``close``, an interruption), the workers end.
         """
         ...
 
@@ -67,29 +67,29 @@ class Local:
         left = {cell.number: cell for cell in cells}
         try:
             try:
-                for outcome in self._parallel(cells, observer):
+                for outcome in self._run_workers(cells, observer):
                     del left[outcome.cell.number]
                     yield outcome
-            except TerminatedWorkerError:  # it does not say whose process that was
+            except TerminatedWorkerError:  # it does not say which cell ended its process
                 for cell in left.values():
                     try:
-                        yield from self._parallel([cell], observer)
+                        yield from self._run_workers([cell], observer)
                     except TerminatedWorkerError as error:
-                        yield failed(cell, _lost(error))
+                        yield fail_cell(cell, _describe_lost_worker(error))
         finally:  # a later sweep may be of another folder, or of plug-ins that were edited
             get_reusable_executor().shutdown(wait=True, kill_workers=True)
 
-    def _parallel(self, cells: Sequence[SweepCell], observer: Observer) -> Outcomes:
+    def _run_workers(self, cells: Sequence[SweepCell], observer: Observer) -> Outcomes:
         from joblib import Parallel, delayed, parallel_config
 
         from target_bench.core.ranking import count_processors
 
         threads = max(1, count_processors() // self.workers)
 
-        def begun() -> Iterator[Any]:  # drawn from as workers become free
+        def start_cells() -> Iterator[Any]:  # joblib takes the next one when a worker is free
             for cell in cells:
                 observer.cell_started(cell.number, str(cell))
-                yield delayed(_in_a_worker)(cell, threads)
+                yield delayed(_run_in_worker)(cell, threads)
 
         with parallel_config(backend="loky", inner_max_num_threads=threads):
             outcomes = Parallel(
@@ -97,9 +97,10 @@ class Local:
                 return_as="generator_unordered",
                 batch_size=1,
                 pre_dispatch=self.workers,
-            )(begun())
+            )(start_cells())
         for outcome, warnings in outcomes:
-            yield _with_warnings(outcome, warnings, observer)
+            _repeat_warnings(warnings, observer.of_cell(outcome.cell.number))
+            yield outcome
 
 
 @dataclass(frozen=True)
@@ -135,38 +136,43 @@ class Ray:
         with _connect(self.address):
             import ray
 
-            own = {key: text for key, text in os.environ.items() if key.startswith("TARGET_BENCH_")}
+            variables = {n: v for n, v in os.environ.items() if n.startswith("TARGET_BENCH_")}
             running: dict[Any, SweepCell] = {}
             try:
                 for cell in cells:
-                    too_much = _lacking(self.cpus, cell.gpus)
-                    if too_much is not None:
-                        yield failed(cell, too_much, exit_code=2)
+                    if not _has_node(self.cpus, cell.gpus):  # Ray would wait for one for ever
+                        yield fail_cell(
+                            cell,
+                            f"no node of the cluster has {self.cpus:g} cores and {cell.gpus:g} "
+                            "GPUs for this cell: start one, or let it take fewer",
+                            exit_code=2,
+                        )
                         continue
                     observer.cell_started(cell.number, str(cell))
-                    remote: Any = ray.remote(_on_a_node)
+                    remote: Any = ray.remote(_run_on_node)
                     resources = {"num_cpus": self.cpus, "num_gpus": cell.gpus}
                     task = remote.options(name=str(cell), max_retries=1, **resources)
-                    running[task.remote(cell, __version__, Path.cwd(), own)] = cell
+                    running[task.remote(cell, __version__, Path.cwd(), variables)] = cell
                 while running:
                     (ready, *_), _ = ray.wait(list(running), num_returns=1)
                     cell = running.pop(ready)
                     try:
                         outcome, warnings = ray.get(ready)
-                    except ray.exceptions.RayTaskError as error:  # of ``_on_a_node`` itself
-                        yield failed(cell, str(error.cause), exit_code=2)
+                    except ray.exceptions.RayTaskError as error:  # raised by ``_run_on_node``
+                        yield fail_cell(cell, str(error.cause), exit_code=2)
                     except ray.exceptions.RayError as error:
-                        yield failed(cell, _lost(error))
+                        yield fail_cell(cell, _describe_lost_worker(error))
                     else:
-                        yield _with_warnings(outcome, warnings, observer)
+                        _repeat_warnings(warnings, observer.of_cell(cell.number))
+                        yield outcome
             finally:
                 for task in running:
                     with suppress(ray.exceptions.RayError):
                         ray.cancel(task, force=True)
 
 
-def _lost(error: Exception) -> str:
-    """Return what a cell failed of whose process ended without an outcome."""
+def _describe_lost_worker(error: Exception) -> str:
+    """Return the error of a cell whose process ended without an outcome."""
     why = " ".join(str(error).split())[:300]
     return (
         f"the process of this cell died ({type(error).__name__}: {why}). What it recorded is "
@@ -174,57 +180,52 @@ def _lost(error: Exception) -> str:
     )
 
 
-class _Warnings(Observer):
-    """Keeps what a cell warns of; a worker sends it home with the outcome.
-
-    That workers wait for each other, as they share rankings, is nothing to tell.
-    """
+class _WarningList(Observer):
+    """Collects the warnings of a cell, which a worker returns with the outcome."""
 
     def __init__(self) -> None:
         self.messages: list[str] = []
 
     def waiting(self, reason: str, seconds: float) -> None:
-        pass
+        """Drop it: workers that share rankings wait for each other all the time."""
 
     def warning(self, message: str) -> None:
         self.messages.append(message)
 
 
-def _with_warnings(
-    outcome: CellOutcome, warnings: Sequence[str], observer: Observer
-) -> CellOutcome:
-    for message in warnings:
-        observer.of_cell(outcome.cell.number).warning(message)
-    return outcome
+def _repeat_warnings(messages: Sequence[str], observer: Observer) -> None:
+    for message in messages:
+        observer.warning(message)
 
 
-def _in_a_worker(cell: SweepCell, threads: int) -> tuple[CellOutcome, list[str]]:
+def _run_in_worker(cell: SweepCell, threads: int) -> tuple[CellOutcome, list[str]]:
     from threadpoolctl import threadpool_limits
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the sweep ends its workers itself
-    if not any(thread.name == _WATCH for thread in threading.enumerate()):
-        threading.Thread(target=_end_with_parent, name=_WATCH, daemon=True).start()
+    if not any(thread.name == _WATCH for thread in threading.enumerate()):  # one per process
+        threading.Thread(target=_exit_with_parent, name=_WATCH, daemon=True).start()
     sys.stdout = sys.stderr  # standard output is left to the results
     mask_warnings()
-    observer = _Warnings()
+    observer = _WarningList()
     with threadpool_limits(threads):
         return run_cell(cell, observer), observer.messages
 
 
-_WATCH = "end with the sweep"
+_WATCH = "exit with the sweep"
 
 
-def _end_with_parent() -> None:
+def _exit_with_parent() -> None:
+    """End this worker when the sweep is gone, even if it was killed."""
     parent = os.getppid()
     while os.getppid() == parent:
         time.sleep(0.5)
     os._exit(1)
 
 
-def _on_a_node(
-    cell: SweepCell, version: str, folder: Path, environment: Mapping[str, str]
+def _run_on_node(
+    cell: SweepCell, version: str, folder: Path, variables: Mapping[str, str]
 ) -> tuple[CellOutcome, list[str]]:
-    """Run a cell where the sweep is: in its working folder, with its variables."""
+    """Run a cell with version, working folder and environment variables of the sweep."""
     import ray
 
     node = f"the node {socket.gethostname()}"
@@ -239,12 +240,12 @@ def _on_a_node(
                 f"{node} does not see {path}: folders of runs, data and plug-ins have to lie on a "
                 "file system that all nodes share, under one path"
             )
-    os.environ.update(environment)
+    os.environ.update(variables)
     os.chdir(folder)
     if not ray.get_gpu_ids():
         os.environ["CUDA_VISIBLE_DEVICES"] = ""  # those of the node are others'
     mask_warnings()
-    observer = _Warnings()
+    observer = _WarningList()
     return run_cell(cell, observer), observer.messages
 
 
@@ -280,15 +281,10 @@ def _connect(address: str | None) -> Iterator[None]:
         ray.shutdown()
 
 
-def _lacking(cpus: float, gpus: float) -> str | None:
-    """Say what no node has enough of for a cell; Ray would wait for such a node for ever."""
+def _has_node(cpus: float, gpus: float) -> bool:
+    """Return whether a node of the cluster has this many cores and GPUs."""
     import ray
 
     nodes: Any = ray.nodes  # untyped
-    have = [node["Resources"] for node in nodes() if node["Alive"]]
-    if any(node.get("CPU", 0) >= cpus and node.get("GPU", 0) >= gpus for node in have):
-        return None
-    return (
-        f"no node of the cluster has {cpus:g} cores and {gpus:g} GPUs for this cell: start one, or "
-        "let it take fewer"
-    )
+    resources = [node["Resources"] for node in nodes() if node["Alive"]]
+    return any(node.get("CPU", 0) >= cpus and node.get("GPU", 0) >= gpus for node in resources)

@@ -1,18 +1,18 @@
-"""The dry stage of a sweep: everything is loaded and built once, and nothing is asked or written.
+"""Plan a sweep: make and load everything once, and look at the runs on disk; nothing is asked.
 
-What is invalid is reported before anything runs; the runs on disk say what is done already.
+Everything that is invalid is reported together, before anything runs.
 """
 
-import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from math import ceil
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, TypeVar
 
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.contract import is_paid
-from target_bench.core.errors import StoreError
+from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.identity import is_no_context
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import PromptWriter
@@ -31,7 +31,7 @@ from target_bench.harness.consent import Estimate, estimate_generator, estimate_
 from target_bench.harness.evaluate import load_queries
 from target_bench.harness.run_system import choose_ranking_task
 from target_bench.harness.score import scorable
-from target_bench.harness.sweeps.cell import SweepCell, keep_split
+from target_bench.harness.sweeps.cell import CellState, SweepCell, reuse_loader
 from target_bench.harness.systems import System, make_generator, make_retriever
 from target_bench.harness.yaml_file import YamlFile
 from target_bench.runs.manifest import run_key
@@ -39,22 +39,21 @@ from target_bench.runs.record_log import ANSWERS, JUDGEMENTS, RANKINGS, Log
 from target_bench.runs.result import read_run
 from target_bench.runs.run import find_folder
 
-State = Literal["new", "begun", "done", "damaged"]
+Amount = TypeVar("Amount", int, float)
 
-SAMPLE = 64
-"""From how many queries, evenly taken, prompts are estimated whose tables are not known yet."""
+_SAMPLE = 64  # queries, evenly taken, whose prompts are counted while their tables are not known
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedCell:
-    """A cell, and what is there of it.
+    """A cell, and what is on disk of it.
 
     Attributes:
         cell: the cell.
         key: what identifies its run: the end of its folder's name.
         folder: its run folder, if there is one.
-        state: whether it is finished, begun or new; ``damaged`` if its run folder cannot be read
-            or is of another version: the cell will fail.
+        state: ``new`` without a folder; ``finished`` if nothing is left to ask; ``damaged`` if the
+            folder cannot be read or is of another version, so that the cell will fail.
         recorded: how many of its queries are ranked, or answered, on disk.
         n_queries: how many it has.
         estimates: what is to be sent to a retriever, generator or judge that may cost money.
@@ -63,23 +62,44 @@ class PlannedCell:
     cell: SweepCell
     key: str
     folder: Path | None
-    state: State
+    state: CellState
     recorded: int
     n_queries: int
     estimates: tuple[Estimate, ...] = ()
 
 
 def plan_cells(cells: Sequence[SweepCell], file: YamlFile, observer: Observer) -> list[PlannedCell]:
-    """Look at every cell: those of one split, which stand together, share its data."""
-    systems: dict[tuple[str | None, ...], System] = {}  # each is made once
-    looked_at = [_make_parts(cell, file, systems, observer) for cell in cells]
+    """Return what is on disk of each cell; problems are raised with the entries of the file."""
+    systems = _Systems(observer)
+    prepared = [_prepare(cell, file, systems) for cell in cells]
     file.raise_problems()
-    counted: set[str] = set()  # rankings whose cost is estimated, once for all that share them
-    return [_plan_cell(parts, counted) for parts in looked_at if parts is not None]
+    estimated: set[str] = set()  # keys of rankings, which several cells share
+    return [_plan_cell(each, estimated) for each in prepared if each is not None]
+
+
+class _Systems:
+    """Makes each retriever and generator of a sweep once."""
+
+    def __init__(self, observer: Observer) -> None:
+        self.observer = observer
+        self._retrievers: dict[str, System] = {}
+        self._generators: dict[tuple[str, str], System] = {}
+
+    def get_retriever(self, text: str) -> System:
+        if text not in self._retrievers:
+            _, without_name = split_name(text)
+            self._retrievers[text] = make_retriever(without_name, self.observer)
+        return self._retrievers[text]
+
+    def get_generator(self, text: str, cell: SweepCell, task: Task[Any]) -> System:
+        key = (text, cell.task)
+        if key not in self._generators:
+            self._generators[key] = make_generator(text, task, cell.config, self.observer)
+        return self._generators[key]
 
 
 @dataclass(frozen=True)
-class _Parts:
+class _PreparedCell:
     """What a cell is run with."""
 
     cell: SweepCell
@@ -90,165 +110,188 @@ class _Parts:
     prompter: PromptWriter | None
 
 
-def _make_parts(
-    cell: SweepCell,
-    file: YamlFile,
-    systems: dict[tuple[str | None, ...], System],
-    observer: Observer,
-) -> _Parts | None:
-    """Load and make what a cell is run with; None, and problems in the file, if it is invalid."""
-    config, n_problems = cell.config, len(file.problems)
-    retriever = generator = prompter = task = dataset = None
-    with file.collecting(file.at("retrievers")):
-        if cell.retriever is not None:
-            key: tuple[str | None, ...] = (cell.retriever,)
-            if key not in systems:
-                systems[key] = make_retriever(split_name(cell.retriever)[1], observer)
-            retriever = systems[key]
-    with file.collecting(file.at("tasks")):
+def _prepare(cell: SweepCell, file: YamlFile, systems: _Systems) -> _PreparedCell | None:
+    """Make and load what a cell is run with; None, and a problem in the file, if it is invalid."""
+    config = cell.config
+    retriever = generator = prompter = None
+    entry = "tasks"  # which is to blame for the next error
+    try:
         task = make_task(cell.task)
-    with file.collecting(file.at("generators")):
-        if task is not None and cell.generator is not None:
+        if cell.retriever is not None:
+            entry = "retrievers"
+            retriever = systems.get_retriever(cell.retriever)
+        if cell.generator is not None:
+            entry = "generators"
             if task.source == "retrieved":
                 config.check_tables()
-            key = (cell.generator, cell.task)
-            if key not in systems:
-                systems[key] = make_generator(cell.generator, task, config, observer)
-            generator = systems[key]
-    with file.collecting(file.at("distractors" if config.distractors else "corpora")):
-        if task is not None:
-            tasks_and_corpora((cell.task, cell.corpus))
-            dataset = load_queries(cell.task, cell.corpus, config, keep_split(cell, observer))
-    with file.collecting(file.at("prompts" if config.prompt else "tables")):
-        if task is not None and dataset is not None and generator is not None:
+            generator = systems.get_generator(cell.generator, cell, task)
+        entry = "distractors" if config.distractors else "corpora"
+        tasks_and_corpora((cell.task, cell.corpus))  # whether the corpus serves the task
+        load_once = reuse_loader(cell, systems.observer)
+        dataset = load_queries(cell.task, cell.corpus, config, load_once)
+        if generator is not None:
+            entry = "prompts" if config.prompt else "tables"
             prompter = make_prompter(config, task, dataset, generator)
-    if task is None or dataset is None or len(file.problems) > n_problems:
+    except (ConfigError, DataError) as error:
+        file.add_problem(file.locate(entry), error)
         return None
-    return _Parts(cell, task, dataset, retriever, generator, prompter)
+    return _PreparedCell(cell, task, dataset, retriever, generator, prompter)
 
 
-def _plan_cell(parts: _Parts, counted: set[str]) -> PlannedCell:
-    """Return the state of a cell: of its rankings, or of its answers if it has any."""
-    cell, dataset, retriever = parts.cell, parts.dataset, parts.retriever
-    estimates: list[Estimate | None] = []
+def _plan_cell(prepared: _PreparedCell, estimated: set[str]) -> PlannedCell:
+    """Return what is on disk of a cell's answers, or of its rankings if it has no generator."""
+    cell, task, dataset = prepared.cell, prepared.task, prepared.dataset
+    retriever, generator, prompter = prepared.retriever, prepared.generator, prepared.prompter
     ranked = None
     if retriever is not None:
-        task = parts.task if parts.generator is None else make_task(RANKING_TASK)
-        task = choose_ranking_task(task, retriever)
-        identity = identify_rankings(cell.config, task, dataset, retriever)
+        ranking_task = task if generator is None else make_task(RANKING_TASK)
+        ranking_task = choose_ranking_task(ranking_task, retriever)
+        identity = identify_rankings(cell.config, ranking_task, dataset, retriever)
         ranked = _look_up(cell, identity, dataset, RANKINGS)
-        if ranked.state != "done" and ranked.key not in counted:
-            counted.add(ranked.key)
-            estimates.append(_estimate_retriever(parts, ranked.folder))
-    if parts.generator is None:
-        assert ranked is not None
-        return replace(ranked, estimates=tuple(filter(None, estimates)))
-    assert parts.prompter is not None
-    identity = identify_answers(
-        cell.config, parts.task, dataset, retriever, parts.generator, parts.prompter
-    )
+        if ranked.state != "finished" and ranked.key not in estimated:
+            estimated.add(ranked.key)
+            estimates = [_estimate_retriever(retriever, dataset, ranked.folder)]
+            ranked = _add_estimates(ranked, estimates)
+    if generator is None or prompter is None:
+        assert ranked is not None  # a task without answers is about rankings
+        return ranked
+    identity = identify_answers(cell.config, task, dataset, retriever, generator, prompter)
     answered = _look_up(cell, identity, dataset, ANSWERS)
-    if ranked is not None and ranked.state != "done" and answered.state == "done":
-        answered = replace(answered, state="begun")  # rankings are asked or timed again
-    if answered.state != "done":
+    if ranked is not None:
+        answered = _add_estimates(answered, ranked.estimates)
+        if ranked.state != "finished" and answered.state == "finished":
+            answered = replace(answered, state="unfinished")  # rankings are asked or timed again
+    if answered.state != "finished":
         with suppress(StoreError):  # the cell fails before it asks, and says why
-            folder = ranked.folder if ranked else None
-            estimates.append(_estimate_generator(parts, folder, answered.folder))
-            estimates.append(_estimate_judge(parts, answered.folder))
-    return replace(answered, estimates=tuple(filter(None, estimates)))
+            requests = _estimate_requests(
+                prepared, generator, prompter, ranked.folder if ranked else None, answered.folder
+            )
+            judged = _estimate_judge(task, generator, dataset, answered.folder)
+            answered = _add_estimates(answered, [requests, judged])
+    return answered
+
+
+def _add_estimates(planned: PlannedCell, estimates: Iterable[Estimate | None]) -> PlannedCell:
+    return replace(planned, estimates=(*planned.estimates, *filter(None, estimates)))
 
 
 def _look_up(
     cell: SweepCell, identity: dict[str, Any], dataset: Dataset, log: Log[Any]
 ) -> PlannedCell:
-    """Return what is there of a run, whose queries are lines of a log."""
+    """Return what is on disk of a run that records its queries in a log."""
     n_queries = len(dataset.queries)
-    key = run_key(json.loads(json.dumps(identity)))
-    folder = find_folder(cell.config.out, identity)
+    key, folder = run_key(identity), find_folder(cell.config.out, identity)
     if folder is None:
         return PlannedCell(cell, key, None, "new", 0, n_queries)
     path = folder / log.file
     n_lines = path.read_bytes().count(b"\n") if path.exists() else 0
-    state = _find_state(folder, must_be_timed=bool(cell.config.latency) and log is RANKINGS)
+    state = _find_state(folder, must_be_timed=cell.config.latency > 0 and log is RANKINGS)
     return PlannedCell(cell, key, folder, state, min(n_lines, n_queries), n_queries)
 
 
-def _find_state(folder: Path, must_be_timed: bool) -> State:
-    """``done`` if running the cell would ask nothing."""
+def _find_state(folder: Path, must_be_timed: bool) -> CellState:
+    """Return the state of a run folder by its small files: ``Run.status`` reads every byte."""
     if not (folder / "manifest.json").exists():
-        return "begun"
+        return "unfinished"
     try:
-        run = read_run(folder)
+        result = read_run(folder)
     except StoreError:
         return "damaged"
     try:
-        failed = run.stored.counts.failed + (run.stored.answers.failed if run.stored.answers else 0)
+        stored = result.stored
     except StoreError:
-        return "begun"  # scores are computed again
-    is_untimed = must_be_timed and run.run.manifest.latency_ms is None
-    return "begun" if is_untimed or failed else "done"
+        return "unfinished"  # scores are computed again
+    n_failed = stored.counts.failed + (stored.answers.failed if stored.answers else 0)
+    is_untimed = must_be_timed and result.run.manifest.latency_ms is None
+    return "unfinished" if n_failed or is_untimed else "finished"
 
 
-def _estimate_retriever(parts: _Parts, ranked: Path | None) -> Estimate | None:
+def _estimate_retriever(
+    retriever: System, dataset: Dataset, folder: Path | None
+) -> Estimate | None:
     """Return the texts that a retriever would send at most; None for one that costs nothing."""
-    retriever, dataset = parts.retriever, parts.dataset
-    if retriever is None or retriever.plugin is None or not is_paid(retriever.plugin):
+    if retriever.plugin is None or not is_paid(retriever.plugin):
         return None
-    rankings = RANKINGS.read(ranked) if ranked else {}
-    done = {query_id for query_id, ranking in rankings.items() if ranking.error is None}
-    n_queries = sum(query.id not in done for query in dataset.queries)
+    rankings = RANKINGS.read(folder) if folder else {}
+    ranked = {query_id for query_id, ranking in rankings.items() if ranking.error is None}
+    n_queries = sum(query.id not in ranked for query in dataset.queries)
     return Estimate(retriever.label, len(dataset.corpus) + n_queries, None, None)
 
 
-def _estimate_judge(parts: _Parts, answered: Path | None) -> Estimate | None:
-    """Return the answers without a judgement, if judging them may cost money."""
-    assert parts.generator is not None
-    judged = JUDGEMENTS.read(answered) if answered else {}
-    queries = scorable(parts.task, parts.dataset).queries
-    n_left = sum(query.id not in judged for query in queries)
-    return estimate_judge(parts.task, parts.generator.label, n_left)
-
-
-def _estimate_generator(
-    parts: _Parts, ranked: Path | None, answered: Path | None
+def _estimate_judge(
+    task: Task[Any], generator: System, dataset: Dataset, folder: Path | None
 ) -> Estimate | None:
-    """Return the requests that a cell would send, their tokens, and their cost; None if none.
+    """Return the answers without a judgement, if judging them may cost money."""
+    judged = JUDGEMENTS.read(folder) if folder else {}
+    n_left = sum(query.id not in judged for query in scorable(task, dataset).queries)
+    return estimate_judge(task, generator.label, n_left)
 
-    Where the rankings are on disk these are the very prompts, less those whose answers are
-    recorded anywhere. Else they are estimated from a sample of queries, with the gold tables and
-    others of the corpus in place of those that will be retrieved.
+
+def _estimate_requests(
+    prepared: _PreparedCell,
+    generator: System,
+    prompter: PromptWriter,
+    rankings_folder: Path | None,
+    answers_folder: Path | None,
+) -> Estimate | None:
+    """Return the requests that a generator would get, their tokens and cost; None if none.
+
+    If all queries are ranked these are the very prompts, less those whose answers are recorded
+    anywhere. Else they are estimated from a sample of queries, with the gold tables and others of
+    the corpus in place of those that will be retrieved.
     """
-    generator, prompter, retriever = parts.generator, parts.prompter, parts.retriever
-    assert generator is not None
-    assert prompter is not None
     if not is_paid(generator.plugin):
         return None
-    answers = ANSWERS.read(answered) if answered else {}
-    done = {query_id for query_id, each in answers.items() if each.generation.error is None}
-    queries: Sequence[Query] = [q for q in parts.dataset.queries if q.id not in done]
+    task, dataset, retriever = prepared.task, prepared.dataset, prepared.retriever
+    answers = ANSWERS.read(answers_folder) if answers_folder else {}
+    answered = {query_id for query_id, each in answers.items() if each.generation.error is None}
+    queries: Sequence[Query] = [q for q in dataset.queries if q.id not in answered]
     if not queries:
         return None
-    corpus = parts.dataset.corpus
-    depth = count_prompt_tables(parts.cell.config, parts.task, parts.dataset, retriever)
-    rankings = RANKINGS.read(ranked) if ranked else {}
-    share = 1.0
-    if retriever is not None and not all(q.id in rankings for q in queries):
-        rankings = {}
-        sample = queries[:: -(-len(queries) // SAMPLE)]
-        share, queries = len(queries) / len(sample), sample
+    n_tables = count_prompt_tables(prepared.cell.config, task, dataset, retriever)
+    rankings = RANKINGS.read(rankings_folder) if rankings_folder else {}
+    are_ranked = all(query.id in rankings for query in queries)
+    n_per_sampled = 1.0
+    if retriever is not None and not are_ranked:
+        sample = queries[:: ceil(len(queries) / _SAMPLE)]
+        n_per_sampled, queries = len(queries) / len(sample), sample
+    corpus = dataset.corpus
 
     def choose_tables(query: Query) -> Sequence[TableId]:
         if retriever is None:
-            return given_tables(parts.task, query)
-        if rankings:
+            return given_tables(task, query)
+        if are_ranked:
             return rankings[query.id].tables
         if is_no_context(retriever.identity):
             return ()
-        others = corpus.ids[:: max(1, len(corpus.ids) // depth)]
+        others = corpus.ids[:: max(1, len(corpus) // n_tables)]
         return tuple(dict.fromkeys([*query.gold, *others]))
 
     requests = (
-        prompter.prompted(query, prompter.tables(corpus, choose_tables(query)[:depth])).request
+        prompter.prompted(query, prompter.tables(corpus, choose_tables(query)[:n_tables])).request
         for query in queries
     )
-    return estimate_generator(generator.plugin, generator.label, requests, share)
+    return estimate_generator(generator.plugin, generator.label, requests, n_per_sampled)
+
+
+def merge_estimates(estimates: Iterable[Estimate]) -> list[Estimate]:
+    """Return one estimate for each plug-in, and for each kind of what it is sent."""
+    groups: dict[tuple[str, bool], list[Estimate]] = {}
+    for estimate in estimates:
+        key = (estimate.plugin, estimate.input_tokens is None)
+        groups.setdefault(key, []).append(estimate)
+    return [
+        replace(
+            group[0],
+            requests=sum(estimate.requests for estimate in group),
+            input_tokens=sum_if_known(estimate.input_tokens for estimate in group),
+            cost=sum_if_known(estimate.cost for estimate in group),
+        )
+        for group in groups.values()
+    ]
+
+
+def sum_if_known(amounts: Iterable[Amount | None]) -> Amount | None:
+    """Return the sum of amounts; None where one of them is not known."""
+    listed = list(amounts)
+    return None if None in listed else sum(amount for amount in listed if amount is not None)

@@ -106,7 +106,7 @@ def test_results_are_those_of_the_local_executor(
     out = {"out": tmp_path / "local"}
     beside = [replace(c, config=c.config.replace_options(**out)) for c in cells]
     expected = list(Local().run(beside, local))
-    states = ["done", "done", "done", "failed", "done"]
+    states = ["finished", "finished", "finished", "failed", "finished"]
     assert [outcome.state for outcome in outcomes] == states
     for outcome, other in zip(outcomes, expected, strict=True):
         assert outcome.scores == other.scores
@@ -178,9 +178,9 @@ def test_addresses_without_a_cluster(
 def test_a_node_that_does_not_see_the_folders(tmp_path: Path) -> None:
     away = cell(1, "bm25")
     with pytest.raises(ConfigError, match=r"does not see .*elsewhere: folders of runs"):
-        executors._on_a_node(away, __version__, tmp_path / "elsewhere", {})
+        executors._run_on_node(away, __version__, tmp_path / "elsewhere", {})
     with pytest.raises(ConfigError, match="install the same on all nodes"):
-        executors._on_a_node(away, "0.0.1", tmp_path, {})
+        executors._run_on_node(away, "0.0.1", tmp_path, {})
 
 
 @pytest.mark.usefixtures("cluster")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
-from target_bench.harness.yaml_file import spec_text
+from target_bench.harness.yaml_file import add_settings
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.text() | st.floats(-1e9, 1e9)
 VALUES = st.recursive(
@@ -22,7 +22,7 @@ VALUES = st.recursive(
 def test_reads_back_as_the_same(values: dict[str, Any]) -> None:
     """Or says that it cannot be written."""
     try:
-        text = spec_text("retriever", "bm25", values)
+        text = add_settings("retriever", "bm25", values)
     except ConfigError:
         return
     parsed = registry.parse("retriever", text)

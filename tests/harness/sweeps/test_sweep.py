@@ -64,7 +64,7 @@ def test_twelve_cells(folder: Path) -> None:
     """
     outcomes = _load(folder, TWELVE).run(Here())
     assert [outcome.cell.number for outcome in outcomes] == list(range(1, 13))
-    assert {outcome.state for outcome in outcomes} == {"done"}
+    assert {outcome.state for outcome in outcomes} == {"finished"}
     ranked = Counter((folder / "ranked").read_text(encoding="utf-8").splitlines())
     assert len(ranked) == 2 * 12
     for shift in ("0", "7"):
@@ -91,13 +91,13 @@ def test_goes_on_where_it_was_stopped(folder: Path) -> None:
     assert executor.closed
     manifest = json.loads((folder / "runs" / "sweep.sweep.json").read_bytes())
     states = [cell["state"] for cell in manifest["cells"]]
-    assert states == ["new"] * 7 + ["done"] * 5
+    assert states == ["new"] * 7 + ["finished"] * 5
     before = dict(produced(folder))
     again = _load(folder, TWELVE)
-    assert [planned.state for planned in again.cells] == ["new"] * 7 + ["done"] * 5
+    assert [planned.state for planned in again.cells] == ["new"] * 7 + ["finished"] * 5
     assert dict(produced(folder)) == before
     outcomes = again.run(Here())
-    assert [outcome.state for outcome in outcomes] == ["done"] * 7 + ["reused"] * 5
+    assert [outcome.state for outcome in outcomes] == ["finished"] * 7 + ["reused"] * 5
     assert set(produced(folder).values()) == {1}
     assert contents(folder / "runs") == contents(folder / "whole")
     assert [o.scores for o in outcomes] == [o.scores for o in whole]
@@ -111,9 +111,9 @@ def test_a_failed_cell_costs_no_other(folder: Path) -> None:
     failed, done = _load(folder, text).run(Here(), heard)
     assert (failed.state, failed.exit_code) == ("failed", 3)
     assert "raised RuntimeError: the index is gone" in str(failed.error)
-    assert done.state == "done"
+    assert done.state == "finished"
     manifest = json.loads((folder / "runs" / "sweep.sweep.json").read_bytes())
-    assert [cell["state"] for cell in manifest["cells"]] == ["failed", "done"]
+    assert [cell["state"] for cell in manifest["cells"]] == ["failed", "finished"]
     assert "the index is gone" in manifest["cells"][0]["error"]
     assert heard.ends[1]["state"] == "failed"
     assert heard.ends[2]["scores"]["recall@10"] == done.scores["recall@10"].value
@@ -131,7 +131,7 @@ def test_unreadable_runs(folder: Path) -> None:
     scores = (emptied / "scores.json").read_bytes()
     (emptied / "scores.json").write_text("{}", encoding="utf-8")
     again = _load(folder, text)
-    assert [cell.state for cell in again.cells] == ["damaged", "damaged", "begun", "done"]
+    assert [cell.state for cell in again.cells] == ["damaged", "damaged", "unfinished", "finished"]
     outcomes = again.run(Here())
     assert [outcome.exit_code for outcome in outcomes] == [4, 4, 0, 0]
     assert "of another version of target-bench" in str(outcomes[0].error)

@@ -6,14 +6,14 @@ import pytest
 
 from target_bench.core.errors import ConfigError
 from target_bench.harness.sweeps.cell import SweepCell
-from target_bench.harness.sweeps.grid import cells
+from target_bench.harness.sweeps.grid import read_cells
 from target_bench.harness.yaml_file import YamlFile
 
 
 def _cells(folder: Path, text: str) -> list[SweepCell]:
     path = folder / "s.yaml"
     path.write_text(text, encoding="utf-8")
-    return cells(YamlFile.read(path))
+    return read_cells(YamlFile.read(path))
 
 
 NESTED = "\n".join(["a0: &a0 [1]", *(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 40))])
