@@ -22,7 +22,7 @@ from target_bench.core.text_tables import (
 
 if TYPE_CHECKING:
     from target_bench.core.schema import Table
-    from target_bench.harness.search import Hit, Match
+    from target_bench.harness.search import Hit, RowMatch
 
 HELP = """Search the tables of a corpus for a question; no labels are needed.
 
@@ -58,7 +58,7 @@ def search(
     from target_bench.cli.output import ask_to_pay, print_cost
     from target_bench.data.load import load
     from target_bench.data.table_text import list_languages
-    from target_bench.harness.search import TableSearch, matching_rows
+    from target_bench.harness.search import TableSearch, find_rows
 
     named = dict.fromkeys(retrievers or ["bm25"])
     dataset = load(corpus, split, data_dir=data_dir)
@@ -71,7 +71,7 @@ def search(
     print_notes(
         dataset.notes if as_text else [n for n in dataset.notes if LEFT_OUT in n], notes, corpus
     )
-    match = partial(matching_rows, question=question, languages=list_languages(dataset.corpus))
+    match = partial(find_rows, question=question, languages=list_languages(dataset.corpus))
     if not as_text:
         document = {name: [_record(hit, match) for hit in hits] for name, hits in rankings.items()}
         records = [{"retriever": name, **hit} for name, hits in document.items() for hit in hits]
@@ -91,7 +91,7 @@ def search(
     exit_if_incomplete(dataset.notes)
 
 
-def _record(hit: "Hit", match: "Callable[[Table], list[Match]]") -> Mapping[str, object]:
+def _record(hit: "Hit", match: "Callable[[Table], list[RowMatch]]") -> Mapping[str, object]:
     from target_bench.data.highlights import cell_text
 
     rows = [
@@ -111,7 +111,7 @@ def _record(hit: "Hit", match: "Callable[[Table], list[Match]]") -> Mapping[str,
 
 
 def _ranking(
-    name: str, hits: Sequence["Hit"], match: "Callable[[Table], list[Match]]", full: bool
+    name: str, hits: Sequence["Hit"], match: "Callable[[Table], list[RowMatch]]", full: bool
 ) -> TextTable:
     rows = [
         [str(hit.rank), _score(hit.score), _label(hit), _matching_cells(hit.table, match, full)]
@@ -130,7 +130,7 @@ def _label(hit: "Hit") -> str:
     return hit.file or hit.table.id.label
 
 
-def _matching_cells(table: "Table", match: "Callable[[Table], list[Match]]", full: bool) -> str:
+def _matching_cells(table: "Table", match: "Callable[[Table], list[RowMatch]]", full: bool) -> str:
     """Return the cells of the best row that hold words of the question, with their columns."""
     from target_bench.data.highlights import cell_text
 
@@ -157,7 +157,7 @@ def _side_by_side(rankings: Mapping[str, Sequence["Hit"]]) -> TextTable:
     return TextTable([Column("rank", right=True), *map(Column, rankings)], rows)
 
 
-def _sample(hit: "Hit", match: "Callable[[Table], list[Match]]", full: bool) -> TextTable:
+def _sample(hit: "Hit", match: "Callable[[Table], list[RowMatch]]", full: bool) -> TextTable:
     """Return the rows that match, or the first ones where none does (a title may)."""
     matches = match(hit.table)
     found = "rows that match best" if matches else "first rows"

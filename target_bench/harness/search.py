@@ -1,4 +1,4 @@
-"""One question, the tables that a retriever finds for it: no labels, no run folder."""
+"""Search the tables of a corpus: one question, no gold tables, no run folder."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -7,14 +7,14 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from target_bench.core import contract, index_store
 from target_bench.core.contract import RetrieverLike, ask_if_paid, plugin_errors
 from target_bench.core.credentials import mask_settings
 from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
 from target_bench.core.schema import Corpus, Dataset, Query, Table, TableId
-from target_bench.core.settings import split_name, whole_number
+from target_bench.core.settings import read_whole, split_name
 from target_bench.core.unicode_text import compose
 from target_bench.data.highlights import cell_text
 from target_bench.data.languages import Language
@@ -30,12 +30,6 @@ if TYPE_CHECKING:
 
     from target_bench.data.table_text import Serializer
 
-Match = tuple[int, list[int]]
-"""A row of a table, and those of its columns that hold words of a question."""
-
-Written = tuple[str, dict[str, Any]]
-"""The text of a table, and its metadata."""
-
 
 @dataclass(frozen=True)
 class Hit:
@@ -49,9 +43,9 @@ class Hit:
     ```
 
     Attributes:
-        rank: its place, from 1.
+        rank: from 1.
         table: the table.
-        score: what the retriever gave it; None if it gives none.
+        score: that of the retriever; None if it gives none.
         file: the file that it was read from, relative to its folder, with the sheet of a workbook;
             None for a corpus that is no folder of your own.
     """
@@ -67,33 +61,47 @@ class Hit:
         The keys ``database_id`` and ``table_id`` are those that the retrievers ``langchain`` and
         ``llama-index`` read.
         """
-        named = {"database_id": self.table.id.database_id, "table_id": self.table.id.table_id}
-        title = self.table.context.get("title")
-        return (
-            named | ({"title": title} if title else {}) | {"rank": self.rank, "score": self.score}
-        )
+        metadata: dict[str, Any] = {
+            "database_id": self.table.id.database_id,
+            "table_id": self.table.id.table_id,
+        }
+        if title := self.table.context.get("title"):
+            metadata["title"] = title
+        return metadata | {"rank": self.rank, "score": self.score}
 
 
-def matching_rows(
+class RowMatch(NamedTuple):
+    """A row of a table, and those of its columns that hold words of a question."""
+
+    row: int
+    columns: list[int]
+
+
+def find_rows(
     table: Table, question: str, n: int = 3, languages: Sequence[Language] = ("en",)
-) -> list[Match]:
-    """Return the rows that hold the most words of a question, best first, with the cells that do.
+) -> list[RowMatch]:
+    """Return the rows that hold the most words of a question, best first.
 
-    Words are compared by their stems, and weigh the more the fewer rows hold them. The first 50,000
-    rows are looked at; rows without a word of the question are none.
+    Words are compared by their stems; of rows with as many words, that with the rarer ones is
+    better. The first 50,000 rows are searched; a row without a word of the question is left out.
     """
     analyze = Analyzer(WORDS, True, "en_plus", "english", languages)
     question_words = frozenset(analyze(question))
-    held: list[tuple[int, list[frozenset[str]]]] = []
+    matches: list[RowMatch] = []
+    words_of_rows: list[frozenset[str]] = []
     for number, row in enumerate(islice(table.rows, _ROWS_SEARCHED)):
-        words = [question_words.intersection(analyze(cell_text(cell))) for cell in row]
-        if any(words):
-            held.append((number, words))
-    every = [frozenset[str]().union(*words) for _, words in held]
-    of_rows = Counter(word for words in every for word in words)
-    weights = [sum(1 / of_rows[word] for word in words) for words in every]
-    best = sorted(range(len(held)), key=lambda i: (-len(every[i]), -weights[i]))[:n]
-    return [(held[i][0], [j for j, words in enumerate(held[i][1]) if words]) for i in best]
+        words_of_cells = [question_words.intersection(analyze(cell_text(cell))) for cell in row]
+        if any(words_of_cells):
+            matches.append(RowMatch(number, [j for j, words in enumerate(words_of_cells) if words]))
+            words_of_rows.append(frozenset().union(*words_of_cells))
+    n_rows = Counter(word for words in words_of_rows for word in words)
+
+    def rate(i: int) -> tuple[int, float]:
+        words = words_of_rows[i]
+        return len(words), sum(1 / n_rows[word] for word in words)
+
+    best = sorted(range(len(matches)), key=rate, reverse=True)
+    return [matches[i] for i in best[:n]]
 
 
 _ROWS_SEARCHED = 50_000
@@ -124,7 +132,7 @@ class TableSearch:
     Attributes:
         label: the name of the retriever, or how it was asked for.
         corpus: the tables.
-        notes: what a user should know about the tables.
+        notes: warnings about the tables.
 
     Raises:
         ConfigError: an unknown name or an invalid setting; something else than a corpus; or the
@@ -172,7 +180,7 @@ class TableSearch:
             DataError: there is no index, it is damaged, or it is of something else.
             PluginError: the retriever failed to load it.
         """
-        search = cls.__new__(cls)
+        search = cls.__new__(cls)  # without ``__init__``, which would index the tables
         search._prepare(corpus, retriever, split, data_dir)
         index_store.load_index(search._retriever, search.corpus, folder)
         return search
@@ -202,16 +210,15 @@ class TableSearch:
         """Load the tables and make the retriever."""
         if isinstance(corpus, str | Path):
             corpus = load(corpus, split, data_dir=data_dir)
-        self._file_of = (
-            partial(find_table_file, corpus) if isinstance(corpus, Dataset) else _no_file
-        )
-        self.notes: Sequence[str] = corpus.notes if isinstance(corpus, Dataset) else ()
-        self.corpus = corpus.corpus if isinstance(corpus, Dataset) else corpus
-        if not isinstance(self.corpus, Corpus):
+        self._dataset = corpus if isinstance(corpus, Dataset) else None
+        self.notes: Sequence[str] = self._dataset.notes if self._dataset else ()
+        corpus = corpus.corpus if isinstance(corpus, Dataset) else corpus
+        if not isinstance(corpus, Corpus):
             raise ConfigError(
                 f"{type(corpus).__name__} is not a corpus: give its name, its path, or what "
                 "corpora.load or corpora.from_dataframe returns"
             )
+        self.corpus = corpus
         self.label = type(retriever).__name__
         if isinstance(retriever, str):
             name, text = split_name(retriever)
@@ -235,21 +242,23 @@ class TableSearch:
             raise ConfigError(f"the question is not a text: {question!r:.80}")
         if not question.strip():
             raise ConfigError("the question is empty")
-        _check(k)
+        k = read_whole("k", k, 1)
         query = Query(id="question", text=compose(question), gold=())
         with self._lock:
-            (hits,) = contract.retrieve(self._retriever, [query], k, self.corpus.shuffled)
-        if hits.error is not None:
-            fault = PluginError(f"retriever {self.label}: {hits.error}")
-            if hits.traceback:
-                fault.add_note(hits.traceback)
+            (retrieval,) = contract.retrieve(self._retriever, [query], k, self.corpus.shuffled)
+        if retrieval.error is not None:
+            fault = PluginError(f"retriever {self.label}: {retrieval.error}")
+            if retrieval.traceback:
+                fault.add_note(retrieval.traceback)
             raise fault
-        scores = hits.scores or [None] * len(hits.tables)
-        named = zip(hits.tables, scores, strict=True)
+        scores = retrieval.scores or [None] * len(retrieval.tables)
         return [
-            Hit(i, self.corpus[name], score, self._file_of(name))
-            for i, (name, score) in enumerate(named, start=1)
+            Hit(rank, self.corpus[table_id], score, self._find_file(table_id))
+            for rank, (table_id, score) in enumerate(zip(retrieval.tables, scores, strict=True), 1)
         ]
+
+    def _find_file(self, table_id: TableId) -> str | None:
+        return None if self._dataset is None else find_table_file(self._dataset, table_id)
 
     def as_langchain(
         self, k: int = 10, serializer: "Serializer | None" = None, max_chars: int = 20_000
@@ -270,21 +279,21 @@ class TableSearch:
             ConfigError: ``k`` is not a whole number from 1.
             MissingExtraError: langchain-core is not installed.
         """
-        _check(k)
+        n_documents = read_whole("k", k, 1)
         try:
             from langchain_core.documents import Document
             from langchain_core.retrievers import BaseRetriever
         except ImportError as error:
             raise MissingExtraError("langchain-core", "langchain", "as_langchain") from error
-        written, most = self._written(serializer, max_chars), k
+        find_documents = self._make_writer(serializer, max_chars)
 
         class LangChainTableSearch(BaseRetriever):
-            k: int = most
+            k: int = n_documents
 
             def _get_relevant_documents(self, query: str, **_: Any) -> list[Document]:
                 return [
                     Document(page_content=text, metadata=metadata)
-                    for text, metadata in written(query, self.k)
+                    for text, metadata in find_documents(query, self.k)
                 ]
 
         return LangChainTableSearch()
@@ -306,15 +315,15 @@ class TableSearch:
             ConfigError: ``k`` is not a whole number from 1.
             MissingExtraError: llama-index-core is not installed.
         """
-        _check(k)
+        k = read_whole("k", k, 1)
         try:
             from llama_index.core.retrievers import BaseRetriever
             from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
         except ImportError as error:
             raise MissingExtraError("llama-index-core", "llama-index", "as_llama_index") from error
-        written = self._written(serializer, max_chars)
+        find_documents = self._make_writer(serializer, max_chars)
 
-        def node(text: str, metadata: dict[str, Any]) -> TextNode:
+        def make_node(text: str, metadata: dict[str, Any]) -> TextNode:
             return TextNode(
                 id_=f"{metadata['database_id']}/{metadata['table_id']}",
                 text=text,
@@ -327,48 +336,39 @@ class TableSearch:
             similarity_top_k = k
 
             def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+                documents = find_documents(query_bundle.query_str, self.similarity_top_k)
                 return [
-                    NodeWithScore(node=node(text, metadata), score=metadata["score"])
-                    for text, metadata in written(query_bundle.query_str, self.similarity_top_k)
+                    NodeWithScore(node=make_node(text, metadata), score=metadata["score"])
+                    for text, metadata in documents
                 ]
 
         return LlamaIndexTableSearch()
 
-    def _written(
+    def _make_writer(
         self, serializer: "Serializer | None", max_chars: int
-    ) -> Callable[[str, int], list[Written]]:
+    ) -> Callable[[str, int], list[tuple[str, dict[str, Any]]]]:
         """Return a function from a question and k to the texts and metadata of tables."""
         from target_bench.data.table_text import Serializer
 
-        if (whole_number(max_chars) or 0) < 1:
-            raise ConfigError(f"max_chars should be a whole number from 1, not {max_chars!r}")
+        max_chars = read_whole("max_chars", max_chars, 1)
         write = serializer or Serializer(format="markdown", rows=_ROWS_OF_A_DOCUMENT)
 
-        def documents(question: str, k: int) -> list[Written]:
+        def find_documents(question: str, k: int) -> list[tuple[str, dict[str, Any]]]:
             return [
-                (_cut_document(write(hit.table), hit.table, max_chars), hit.metadata())
+                (_truncate(write(hit.table), hit.table, max_chars), hit.metadata())
                 for hit in self.search(question, k)
             ]
 
-        return documents
+        return find_documents
 
 
 _ROWS_OF_A_DOCUMENT = 1_000
 
 
-def _cut_document(text: str, table: Table, max_chars: int) -> str:
+def _truncate(text: str, table: Table, max_chars: int) -> str:
     """Return a text of at most so many characters, whose last line says that it was cut."""
     if len(text) <= max_chars:
         return text
     note = f"\n(cut after {max_chars:,} characters; the table has {len(table.rows):,} rows)"
     cut = text[: max(0, max_chars - len(note))]
     return (cut.rpartition("\n")[0] or cut) + note[-max_chars:]
-
-
-def _no_file(table_id: TableId) -> None:  # noqa: ARG001 (as for tables of a folder)
-    return None
-
-
-def _check(k: int) -> None:
-    if (whole_number(k) or 0) < 1:
-        raise ConfigError(f"k should be a whole number from 1, not {k!r}")

@@ -41,7 +41,12 @@ def test_the_best_tables_with_their_scores() -> None:
 
 @pytest.mark.parametrize(
     ("question", "k", "fault"),
-    [(" ", 3, "is empty"), (None, 3, "is not a text: None"), ("x", 0, "not 0"), ("x", "a", "'a'")],
+    [
+        (" ", 3, "is empty"),
+        (None, 3, "is not a text: None"),
+        ("x", 0, "k=0: expected a whole"),
+        ("x", "a", "'a'"),
+    ],
 )
 def test_invalid_questions(question: Any, k: Any, fault: str) -> None:
     with pytest.raises(ConfigError, match=fault):
@@ -120,5 +125,5 @@ def test_documents_and_hits_are_never_whole_lakes() -> None:
     assert last == "(cut after 20,000 characters; the table has 3,000 rows)"
     (short,) = search.as_langchain(max_chars=500).invoke("chrome shoes")
     assert len(short.page_content) <= 500
-    with pytest.raises(ConfigError, match="max_chars should be a whole number from 1, not 0"):
+    with pytest.raises(ConfigError, match="max_chars=0: expected a whole number from 1"):
         search.as_langchain(max_chars=0)
