@@ -34,7 +34,7 @@ from scipy import stats
 from benchmarks.resampling import resampled_totals
 from target_bench import evaluate
 from target_bench.core.metric import Metric
-from target_bench.harness.score_given import score_file
+from target_bench.harness.score_external import score_file
 from target_bench.metrics.classification import LABELS, JudgedLabels, label_metrics
 from target_bench.metrics.retrieval import parse
 from target_bench.metrics.sql import DEFINITIONS, reward

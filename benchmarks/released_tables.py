@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import ConfigError
-from target_bench.harness.score_given import score_file
+from target_bench.harness.score_external import score_file
 from target_bench.runs.score_tables import to_document
 
 

@@ -8,7 +8,7 @@ from target_bench.core.observer import Observer, default_observer
 from target_bench.core.run_config import EXTRACTIVE, RUNS, TOP_K, RunConfig
 from target_bench.data.load import LoadOnce, make_loader, once, tasks_and_corpora
 from target_bench.harness.evaluate import check_tasks, evaluate_pairs
-from target_bench.harness.score_given import score_given
+from target_bench.harness.score_external import score_external
 from target_bench.runs.result import Results
 
 
@@ -68,7 +68,7 @@ class TARGET:
         **options: Any,
     ) -> Results:
         """Score a file; arguments as of the command ``score``."""
-        return score_given(
+        return score_external(
             self._pairs,
             RunConfig(split=split, top_k=top_k, out=self._out, **options),
             run_file=run_file,

@@ -32,7 +32,7 @@ import yaml
 from benchmarks.released_tables import answers_of
 from target_bench import load
 from target_bench.core.errors import DataError
-from target_bench.harness.score_given import score_file
+from target_bench.harness.score_external import score_file
 from target_bench.reporting.leaderboard.card import Card
 from target_bench.reporting.leaderboard.pack import pack
 from target_bench.runs.result import Result

@@ -274,10 +274,10 @@ def score(
     pairs = [(task or RANKING_TASK, _corpora([*([corpus] if corpus else []), *options.corpora]))]
     files = {"run_file": "--run", "predictions": "--predictions", "order": "--order"}
     written = [(name, flag) for name, flag in files.items() if is_on_line(context, name)]
-    from target_bench.harness.score_given import score_given
+    from target_bench.harness.score_external import score_external
 
     with _run_and_print(pairs, options, shown, written) as (pairs_to_score, how, results):
-        results += score_given(
+        results += score_external(
             pairs_to_score,
             options,
             run_file=run_file,

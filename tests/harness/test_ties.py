@@ -13,7 +13,7 @@ from target_bench.data.load import make_loader
 from target_bench.data.reading import make_dataset
 from target_bench.data.selection import sample_queries
 from target_bench.data.tables import MemoryCorpus
-from target_bench.harness.score_given import score_given
+from target_bench.harness.score_external import score_external
 from target_bench.runs.result import Result
 from tests.builders import Recorder
 from tests.data.written import table
@@ -76,7 +76,7 @@ def test_a_run_file_is_ranked_by_the_same_rule(tmp_path: Path, names: list[str],
         scores = ", ".join("0.5" for _ in ids)
         file.write_text(f'{{"query_id": "q", "tables": [{shown}], "scores": [{scores}]}}\n')
     observer = Recorder()
-    (result,) = score_given(
+    (result,) = score_external(
         [("retrieval", str(folder))],
         RunConfig(top_k=(1, 10), out=tmp_path / "runs"),
         run_file=file,
@@ -109,7 +109,7 @@ def test_ties_that_a_cutoff_divides_are_counted_and_said_in_comparisons(
         lines = [f"q Q0 t{i} 1 {score} {name}\n" for i, score in enumerate(scores)]
         (tmp_path / name).write_text("".join(lines))
         options = RunConfig(top_k=top_k, out=tmp_path)
-        results += score_given(
+        results += score_external(
             [("retrieval", dataset)],
             options,
             run_file=tmp_path / name,

@@ -1,4 +1,4 @@
-"""Scores of rankings and answers that were made elsewhere, and are read from files."""
+"""Score rankings and answers of another system, which are read from files."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +11,7 @@ from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer, default_observer
 from target_bench.core.registry import make_task
 from target_bench.core.run_config import RunConfig
-from target_bench.core.schema import Dataset, Query
+from target_bench.core.schema import Dataset
 from target_bench.core.settings import read_texts
 from target_bench.data.load import CorpusLike, LoadOnce, make_loader, tasks_and_corpora
 from target_bench.data.selection import limit_queries
@@ -40,7 +40,7 @@ def score_file(
     data_dir: str | Path | None = None,
     **options: Any,
 ) -> Result:
-    """Score rankings, or answers, that were made elsewhere.
+    """Score rankings, or answers, of another system.
 
     Args:
         task: a task with its settings.
@@ -59,7 +59,7 @@ def score_file(
         StoreError: the run folder cannot be written or read.
     """
     observer = default_observer()
-    [result] = score_given(
+    [result] = score_external(
         tasks_and_corpora((task, corpus)),
         RunConfig(**options),
         run_file=run_file,
@@ -71,7 +71,7 @@ def score_file(
     return result
 
 
-def score_given(
+def score_external(
     pairs: Sequence[Pair],
     options: RunConfig,
     *,
@@ -83,53 +83,48 @@ def score_given(
     confirm: Confirm | None = None,
     by: str | Sequence[str] = (),
 ) -> Results:
-    """Score the rankings, or answers, of files; arguments as for ``score_file``."""
+    """Score files on tasks with their corpora; arguments as for ``score_file`` and ``evaluate``."""
     check_tasks(pairs, options)
-    names = read_texts("by", by)
+    properties = read_texts("by", by)
     results = []
     with report_progress(observer):
         for text, corpus in pairs:
             task = make_task(text)
-            everything = load_queries(text, corpus, options.replace_options(limit=None), load_once)
-            dataset = limit_queries(everything, options.limit)
-            answers = None
+            # A file may name any query of the split, also where few are scored.
+            split = load_queries(text, corpus, options.replace_options(limit=None), load_once)
+            retriever: System | None
             if task.answer == "ranking":
-                retriever = _read_rankings(run_file, everything, options, observer)
+                retriever = _read_rankings(run_file, split, options, observer)
+                generator = None
             else:
-                retriever = make_retriever(NO_CONTEXT, observer)
-                answers = _read_answers(predictions, order, everything, observer)
-            check_properties(names, [(text, dataset)])
-            results.append(
-                run_system(
-                    options,
-                    task,
-                    dataset,
-                    retriever if task.source == "retrieved" else None,
-                    answers,
-                    observer=observer,
-                    confirm=confirm,
-                )
+                needs_retriever = task.source == "retrieved"
+                retriever = make_retriever(NO_CONTEXT, observer) if needs_retriever else None
+                generator = _read_answers(predictions, order, split, observer)
+            dataset = limit_queries(split, options.limit)
+            check_properties(properties, [(text, dataset)])
+            result = run_system(
+                options, task, dataset, retriever, generator, observer=observer, confirm=confirm
             )
-    for result in results:
-        result.by = tuple(names)
+            result.by = properties
+            results.append(result)
     return Results(results)
 
 
 def _read_rankings(
     run_file: str | Path | None, dataset: Dataset, config: RunConfig, observer: Observer
 ) -> System:
-    """Return the rankings of a run file, which may have more than the first ``limit`` queries."""
+    """Return the rankings of a run file as a retriever, and warn of what is odd about them."""
     if run_file is None:
         raise ConfigError(
             f"task {RANKING_TASK}: name the rankings to score with run_file (--run); to score "
             "answers, name their task with --task (target-bench list tasks)"
         )
-    given = ranking_files.read_run_file(Path(run_file), dataset)
-    for note in given.notes(limit_queries(dataset, config.limit).queries):
+    rankings = ranking_files.read_run_file(Path(run_file), dataset)
+    for note in rankings.notes(limit_queries(dataset, config.limit).queries):
         observer.warning(note)
     depth = config.top_k[-1]
-    identity = {"run_file": given.sha256}
-    return use_rankings(Path(run_file).name, identity, lambda query: given.rank(query, depth))
+    identity = {"run_file": rankings.sha256}
+    return use_rankings(Path(run_file).name, identity, lambda query: rankings.rank(query, depth))
 
 
 def _read_answers(
@@ -138,7 +133,7 @@ def _read_answers(
     dataset: Dataset,
     observer: Observer,
 ) -> System:
-    """Return the answers of a predictions file."""
+    """Return the answers of a file as a generator, and warn of what is odd about them."""
     if predictions is None:
         raise ConfigError(
             "name the answers to score with predictions (--predictions); to score rankings, name "
@@ -149,7 +144,16 @@ def _read_answers(
     query_ids = [query.id for query in dataset.queries]
     replay.query_ids = query_ids
     replay.note_queries(dataset.queries)
-    n, known = len(replay.answers), len(replay.answers.keys() & set(query_ids))
+    n_answers = len(replay.answers)
+    n_used = len(replay.answers.keys() & set(query_ids))
+    data = f"{dataset.info.name} {dataset.split}"
+    if not n_used:
+        raise DataError(f"{predictions}: none of its {n_answers} query ids is in {data}")
+    if n_used < n_answers:
+        observer.warning(
+            f"{predictions}: {n_answers - n_used} of its {n_answers} answers are to no query of "
+            f"{data}, and were not used"
+        )
     if replay.in_corpus_order:
         observer.warning(
             f"{predictions} names no query ids: its answers were taken in the order of the corpus. "
@@ -157,17 +161,10 @@ def _read_answers(
         )
     if order is not None and not replay.by_position:
         observer.warning(f"{predictions} names its queries: {order} (--order) changes nothing")
-    where = f"{dataset.info.name} {dataset.split}"
-    if not known:
-        raise DataError(f"{predictions}: none of its {n} query ids is in {where}")
-    if known < n:
-        observer.warning(
-            f"{predictions}: {n - known} of its {n} answers are to no query of {where}, and were "
-            "not used"
-        )
-
-    def answer(query: Query) -> Answered:
-        return Answered(replay.answer(query.id))
-
     identity, _ = plugin_identity(replay)
-    return System(Path(predictions).name, identity, replay, answer)
+    return System(
+        Path(predictions).name,
+        identity,
+        replay,
+        records=lambda query: Answered(replay.answer(query.id)),
+    )
