@@ -1,8 +1,8 @@
 """BM25 term weights of all fields of all tables, as sparse matrices.
 
 Tables stream by and leave their term counts (``counts``). Document frequencies and average lengths
-are of the whole corpus, so weights are worked out at the end, with bm25s' formulas, a shard of
-tables at a time.
+are of the whole corpus, so weights are worked out at the end, a shard of tables at a time. The
+variants are those that Kamphuis et al. (2020) compare, and bm25s has; a test holds them to it.
 """
 
 from array import array
@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, count
+from math import log
 from pathlib import Path
 from typing import Any
 
@@ -55,26 +56,44 @@ class Formula:
         """Number of fields of a table."""
         return len(self.field_weights)
 
+    def idf(self, df: int, n: int) -> float:
+        """Return the weight of a term that is in ``df`` of ``n`` tables."""
+        match self.method:
+            case "atire":
+                return log(n / df)
+            case "bm25l":
+                return log((n + 1) / (df + 0.5))
+            case "bm25+":
+                return log((n + 1) / df)
+        odds = (n - df + 0.5) / (df + 0.5)
+        return log(max(1.0, odds)) if self.method == "robertson" else log(1 + odds)
+
+    def saturate(self, counts: Any, lengths: Any, average: float) -> Any:
+        """Return by what a term's weight is multiplied where a field has it so many times."""
+        norm = 1 - self.b + self.b * lengths / average
+        match self.method:
+            case "atire":
+                return counts * (self.k1 + 1) / (counts + self.k1 * norm)
+            case "bm25l":
+                scaled = counts / norm
+                return (self.k1 + 1) * (scaled + self.delta) / (self.k1 + scaled + self.delta)
+            case "bm25+":
+                return (self.k1 + 1) * counts / (self.k1 * norm + counts) + self.delta
+        return counts / (self.k1 * norm + counts)
+
     def weigher(self, corpus: CorpusStatistics) -> tuple[Weigher, Floats]:
         """Return the function that weighs the terms of a corpus, and ``Postings.absent``."""
-        from bm25s import scoring
-
-        idf_of_one = scoring._select_idf_scorer(self.method)
-        tfc = partial(
-            scoring._select_tfc_scorer(self.method), k1=self.k1, b=self.b, delta=self.delta
-        )
 
         def compute_idf(frequencies: Ints) -> Floats:
             values, inverse = np.unique(frequencies, return_inverse=True)
-            n = corpus.n_tables
-            idf = np.array([idf_of_one(df, N=n) if df else 0.0 for df in values.tolist()])
+            idf = np.array([self.idf(df, corpus.n_tables) if df else 0.0 for df in values.tolist()])
             return idf[inverse]
 
         def compute_absent(idf: Floats, average: float) -> Floats:
             if self.method not in ("bm25l", "bm25+") or not average:
                 return np.zeros_like(idf)
             with np.errstate(invalid="ignore"):
-                component = tfc(tf_array=np.float64(0), l_d=average, l_avg=average)
+                component = self.saturate(np.float64(0), average, average)
             if np.isnan(component):  # 0 / 0, with k1=0: nothing but the bound is left
                 component = self.delta
             absent: Floats = idf * component
@@ -88,7 +107,7 @@ class Formula:
             absent += weight * own
 
         def weigh_field(field: int, terms: Ints, counts: Ints, lengths: Ints) -> Floats:
-            component = tfc(tf_array=counts.astype(np.float64), l_d=lengths, l_avg=averages[field])
+            component = self.saturate(counts.astype(np.float64), lengths, averages[field])
             weights: Floats = idfs[field][terms] * component
             if absent.any():
                 least = absents[field][terms]

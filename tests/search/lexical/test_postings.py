@@ -63,6 +63,17 @@ def test_weights_are_those_of_bm25s(
 
 
 @pytest.mark.parametrize("method", METHODS)
+def test_formulas_are_those_of_bm25s_bit_for_bit(method: str) -> None:
+    rng = np.random.default_rng(0)
+    counts, lengths = rng.integers(1, 50, 1000).astype(float), rng.integers(1, 900, 1000)
+    formula = Formula(method, 0.7, 0.65, 0.3, [1.0])
+    theirs = bm25s.scoring._select_tfc_scorer(method)(counts, lengths, 37.3, 0.7, 0.65, 0.3)
+    assert (formula.saturate(counts, lengths, 37.3) == theirs).all()
+    idf = bm25s.scoring._select_idf_scorer(method)
+    assert all(formula.idf(df, 1000) == idf(df, N=1000) for df in range(1, 1001))
+
+
+@pytest.mark.parametrize("method", METHODS)
 @given(
     text=st.text(f"{LETTERS} ", min_size=1, max_size=60),
     piece=st.integers(1, 4),
