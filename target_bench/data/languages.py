@@ -97,11 +97,20 @@ _UNSPACED = (
 )
 """Scripts that put no spaces between words, or, as Korean, write particles on them."""
 
-UNSPACED_RUNS = re.compile(f"([{_UNSPACED}]+)")
-"""A group: characters of these scripts that stand together."""
 
-OTHER_SCRIPTS = re.compile(f"[{_UNSPACED}\u0590-\u109f\u1700-\u1cff]")
-"""Those, and the scripts from Hebrew to Myanmar whose vowels may be marks on the letters."""
+@cache  # not compiled by the import: each of the two takes 5 ms, and most corpora need neither
+def compile_unspaced_runs() -> re.Pattern[str]:
+    """Return a pattern with a group: characters of these scripts that stand together."""
+    return re.compile(f"([{_UNSPACED}]+)")
+
+
+@cache
+def compile_other_scripts() -> re.Pattern[str]:
+    """Return a pattern of a character of theirs, or of a script from Hebrew to Myanmar.
+
+    Vowels of the latter may be marks on the letters.
+    """
+    return re.compile(f"[{_UNSPACED}\u0590-\u109f\u1700-\u1cff]")
 
 
 def match_known_tokens(tokens: Sequence[str], known: Collection[str]) -> Sequence[str]:
@@ -109,7 +118,7 @@ def match_known_tokens(tokens: Sequence[str], known: Collection[str]) -> Sequenc
     # Pairs of characters of which none is known, as of a short query, would find nothing.
     if not tokens or any(token in known for token in tokens):
         return tokens
-    characters = "".join(run for token in tokens for run in UNSPACED_RUNS.findall(token))
+    characters = "".join(run for token in tokens for run in compile_unspaced_runs().findall(token))
     if not characters:
         return tokens
     expected = set(characters)

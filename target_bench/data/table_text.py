@@ -11,7 +11,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from importlib.machinery import PathFinder
+from importlib.util import find_spec, module_from_spec
 from itertools import chain, islice, pairwise
+from types import ModuleType
 from typing import NamedTuple, get_args
 
 import numpy as np
@@ -31,13 +34,13 @@ from target_bench.core.schema import (
 from target_bench.data.highlights import cell_text, grid_rows
 from target_bench.data.languages import (
     FUNCTION_CHARACTERS,
-    OTHER_SCRIPTS,
-    UNSPACED_RUNS,
     WORDS_OF,
     AnyLanguage,
     Language,
     Stemming,
     StopWords,
+    compile_other_scripts,
+    compile_unspaced_runs,
     guess_language,
     recognize_language,
 )
@@ -251,7 +254,7 @@ class Analyzer:
 
     def _divide_token(self, raw: str) -> Iterator[str]:
         """Yield the tokens that a raw token is."""
-        for number, piece in enumerate(UNSPACED_RUNS.split(raw)):
+        for number, piece in enumerate(compile_unspaced_runs().split(raw)):
             if number % 2:
                 text = unicodedata.normalize("NFKC", piece) if self._fold else piece
                 for run in text.translate(self._between).split():
@@ -278,12 +281,12 @@ class _NormalForms(dict[str, str | None]):
 
     @cached_property
     def _stop(self) -> frozenset[str]:
-        """Read with the first word: bm25s, which has them, takes time."""
+        """Read with the first word."""
         languages, name = self._stop_words
         return frozenset(self._fold(word) for code in languages for word in stop_words(code, name))
 
     def __missing__(self, raw: str) -> str | None:
-        if not raw.isascii() and OTHER_SCRIPTS.search(raw):
+        if not raw.isascii() and compile_other_scripts().search(raw):
             self.other_scripts.add(raw)
         stem = raw
         for stemmed in self._stemmers:
@@ -303,12 +306,23 @@ def stop_words(language: Language, name: StopWords = "en_plus") -> frozenset[str
     print("the" in stop_words("en"), "und" in stop_words("de"))  # True True
     ```
     """
-    from bm25s import stopwords
-
-    if name == "none":
-        return frozenset()
     list_name = name.upper() if language in ("en", "zh") else WORDS_OF[language][1]
-    return frozenset(getattr(stopwords, f"STOPWORDS_{list_name}") if list_name else ())
+    if name == "none" or not list_name:
+        return frozenset()
+    return frozenset(getattr(_import_word_lists(), f"STOPWORDS_{list_name}"))
+
+
+@cache
+def _import_word_lists() -> ModuleType:
+    """Import the one module of bm25s that has the lists; all of bm25s would take 40 ms."""
+    package = find_spec("bm25s")  # does not import it
+    assert package is not None
+    spec = PathFinder.find_spec("stopwords", package.submodule_search_locations)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def fold_accents(text: str) -> str:

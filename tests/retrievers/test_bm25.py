@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from target_bench.data.languages import OTHER_SCRIPTS
+from target_bench.data.languages import compile_other_scripts
 from target_bench.data.tables import MemoryCorpus
 from tests.retrievers.tables import (
     TABLES,
@@ -104,7 +104,7 @@ def test_score_is_the_weighted_sum_of_the_fields(spec: str, weights: tuple[float
         assert both[key] == pytest.approx(expected, rel=1e-8)
 
 
-SPACED = st.text(max_size=20).filter(lambda text: not OTHER_SCRIPTS.search(text))
+SPACED = st.text(max_size=20).filter(lambda text: not compile_other_scripts().search(text))
 """Texts of scripts whose words are divided by spaces."""
 
 
