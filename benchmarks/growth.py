@@ -45,7 +45,8 @@ from rich.table import Table as TextTable
 
 from target_bench import corpora
 from target_bench.core.index_store import load_index, save_index
-from target_bench.core.ranking import count_processors, top_k_positive
+from target_bench.core.processors import count_processors
+from target_bench.core.ranking import top_k_positive
 from target_bench.core.schema import Corpus, Table, TableId
 from target_bench.data.cache import TABLES
 from target_bench.data.folders import folder_of

@@ -97,7 +97,7 @@ _HOME = {
     "MetricSpec": "core.metric",
     "RatioMetric": "core.metric",
     "metric": "core.metric_function",
-    "Observer": "core.contract",
+    "Observer": "core.observer",
     "Progress": "core.observer",
     "Ranked": "core.ranking",
     "Retriever": "core.contract",

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from target_bench.core import registry
-from target_bench.core.contract import retrieve
 from target_bench.core.registry import make_task
+from target_bench.core.retrieve import retrieve_tables
 from target_bench.core.run_config import RunConfig
 from target_bench.data.load import load
 from target_bench.models.prompts.prompting import make_prompt_writer
@@ -33,7 +33,7 @@ def _rankings(name: str) -> dict[str, str]:
     dataset = load("mini")
     retriever = registry.create("retriever", name)
     retriever.embed_corpus(dataset.corpus)
-    rankings = retrieve(retriever, dataset.queries, 10, dataset.corpus, True)
+    rankings = retrieve_tables(retriever, dataset.queries, 10, dataset.corpus, True)
     version = type(retriever).VERSION
     return {
         "version": version,

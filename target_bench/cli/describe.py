@@ -243,8 +243,8 @@ def _list_metrics(task: "type[Task[Any]]", name: str) -> "list[MetricSpec]":
 
     Which of those of a built-in task are computed depends on the data.
     """
-    from target_bench.core.contract import guard_plugin
     from target_bench.core.metric_function import resolve_metric
+    from target_bench.core.plugin_errors import guard_plugin
     from target_bench.core.registry import make_task
     from target_bench.metrics.scores import all_specs
 

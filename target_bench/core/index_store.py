@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from target_bench.core.contract import Retriever, plugin_error
+from target_bench.core.contract import Retriever
 from target_bench.core.errors import (
     PASSED_ON,
     ConfigError,
@@ -24,6 +24,7 @@ from target_bench.core.errors import (
 )
 from target_bench.core.files import hash_file, parse_json, sync
 from target_bench.core.identity import plugin_identity
+from target_bench.core.plugin_errors import plugin_error
 from target_bench.core.schema import Corpus
 
 FORMAT = 5

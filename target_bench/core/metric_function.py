@@ -20,7 +20,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from target_bench.core import registry
-from target_bench.core.contract import plugin_error
 from target_bench.core.errors import ANY_ERROR, ConfigError, PluginError, unknown_name
 from target_bench.core.identity import code_hash
 from target_bench.core.metric import (
@@ -31,6 +30,7 @@ from target_bench.core.metric import (
     RatioMetric,
     to_mean_statistics,
 )
+from target_bench.core.plugin_errors import plugin_error
 from target_bench.core.reasoning import without_reasoning
 from target_bench.core.schema import Generation, Query, Retrieval
 from target_bench.core.task import Outputs, Task

@@ -10,10 +10,12 @@ import numpy as np
 
 from target_bench.core import cache_use, contract
 from target_bench.core.cache_use import CacheWatch
-from target_bench.core.contract import RetrieverLike, ask_if_paid, plugin_errors
+from target_bench.core.contract import RetrieverLike, ask_if_paid
 from target_bench.core.errors import PluginError
 from target_bench.core.identity import is_bound
 from target_bench.core.observer import Observer
+from target_bench.core.plugin_errors import plugin_errors
+from target_bench.core.retrieve import get_batch_size, retrieve_tables
 from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import Dataset, Query, Retrieval
 from target_bench.core.user_code import process_restored, split_place
@@ -111,7 +113,7 @@ def _ask(
     since = f"from query {len(records) + 1:,} on: " if records else ""
     any_done, asks_each_cutoff = bool(records), any(ranking.at for ranking in records.values())
     probes = set() if asks_each_cutoff else _choose_probes(retriever, dataset, top_k)
-    n_asked, seconds, size = 0, 0.0, contract.batch_size(plugin)
+    n_asked, seconds, size = 0, 0.0, get_batch_size(plugin)
     watch, embed = CacheWatch(), None
     try:
         embed = StageTime(_embed(retriever, dataset, observer), watch.used())
@@ -120,7 +122,7 @@ def _ask(
             batch = todo[n_asked : n_asked + size]
             most = None if any_done else MOST_FAILURES - n_asked
             with times.time_work() as took:
-                rankings = contract.retrieve(
+                rankings = retrieve_tables(
                     plugin, batch, top_k[-1], dataset.corpus.shuffled, most, retriever.reads_gold
                 )
             seconds += took.seconds
@@ -194,7 +196,7 @@ def _depends_on_k(
     """
 
     def ask(k: int) -> list[Retrieval]:
-        return contract.retrieve(plugin, probes, k, dataset.corpus.shuffled)
+        return retrieve_tables(plugin, probes, k, dataset.corpus.shuffled)
 
     for k in top_k[:-1]:
         pairs = zip(deep, ask(k), strict=True)
@@ -215,7 +217,7 @@ def _add_cutoffs(
     """Ask queries again at the smaller cutoffs; a failure there is one of the query."""
     merged = list(rankings)
     for k in top_k[:-1]:
-        at_k = contract.retrieve(plugin, queries, k, dataset.corpus.shuffled)
+        at_k = retrieve_tables(plugin, queries, k, dataset.corpus.shuffled)
         for i, (deep, shallow) in enumerate(zip(merged, at_k, strict=True)):
             if deep.error is None:
                 cut = {**deep.at, k: shallow.tables}

@@ -13,10 +13,10 @@ from dataclasses import replace
 from typing import Any
 
 from target_bench.core.built_in import RANKING_TASK, SETS_TASK
-from target_bench.core.contract import guard_plugin
 from target_bench.core.errors import DataError, StoreError
 from target_bench.core.metric import Counts
 from target_bench.core.observer import Observer
+from target_bench.core.plugin_errors import guard_plugin
 from target_bench.core.registry import is_own_code, make_task
 from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import Dataset, Retrieval, copy_json

@@ -11,7 +11,6 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core import contract
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError, PluginError
 from target_bench.core.metric import (
@@ -29,8 +28,10 @@ from target_bench.core.metric_function import (
     resolve_metric,
     select_metrics,
 )
+from target_bench.core.plugin_errors import guard_plugin
 from target_bench.core.ranking import Ranking
 from target_bench.core.registry import make_task
+from target_bench.core.retrieve import read_ranking
 from target_bench.core.run_config import TOP_K
 from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
 from target_bench.core.settings import read_cutoffs
@@ -297,14 +298,12 @@ def _retrieval(
     if ranking is None:
         return Retrieval(query_id, (), error=MISSING)
     if not isinstance(ranking, Retrieval):
-        return contract.read_ranking(query_id, ranking, depth, dataset.corpus)
+        return read_ranking(query_id, ranking, depth, dataset.corpus)
     if ranking.query_id != query_id:
         raise DataError(f"query {query_id!r}: its ranking is of the query {ranking.query_id!r}")
     distinct = set(ranking.tables)
     if len(distinct) < len(ranking.tables) or not dataset.corpus.positions.keys() >= distinct:
-        contract.read_ranking(
-            query_id, ranking.tables, depth, dataset.corpus
-        )  # raises what is wrong
+        read_ranking(query_id, ranking.tables, depth, dataset.corpus)  # raises what is wrong
     return ranking.take_first(depth)
 
 
@@ -349,7 +348,7 @@ def _compute_values(
     more_statistics: dict[str, Floats] = {}
     for metric in metrics:
         check_time()
-        with contract.guard_plugin("metric", metric, "scoring"):
+        with guard_plugin("metric", metric, "scoring"):
             statistics = metric.statistics(outputs if metric.reads_outputs else examples)
             if np.ndim(statistics) != 2 or len(statistics) != len(by_id):
                 raise PluginError(

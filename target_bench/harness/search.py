@@ -10,9 +10,11 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from target_bench.core import contract, index_store
-from target_bench.core.contract import RetrieverLike, ask_if_paid, plugin_errors
+from target_bench.core.contract import RetrieverLike, ask_if_paid
 from target_bench.core.credentials import mask_settings
 from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
+from target_bench.core.plugin_errors import plugin_errors
+from target_bench.core.retrieve import retrieve_tables
 from target_bench.core.schema import Corpus, Dataset, Query, Table, TableId
 from target_bench.core.settings import read_whole, split_name
 from target_bench.core.unicode_text import compose
@@ -224,7 +226,7 @@ class TableSearch:
             name, text = split_name(retriever)
             self.label = name or mask_settings(text)
             retriever = create_plugin("retriever", text)
-        self._retriever = contract.check_methods(adapt_plugin("retriever", retriever))
+        self._retriever = contract.check_retriever(adapt_plugin("retriever", retriever))
         self._lock = Lock()
 
     def search(self, question: str, k: int = 10) -> list[Hit]:
@@ -245,7 +247,7 @@ class TableSearch:
         k = read_whole("k", k, 1)
         query = Query(id="question", text=compose(question), gold=())
         with self._lock:
-            (retrieval,) = contract.retrieve(self._retriever, [query], k, self.corpus.shuffled)
+            (retrieval,) = retrieve_tables(self._retriever, [query], k, self.corpus.shuffled)
         if retrieval.error is not None:
             fault = PluginError(f"retriever {self.label}: {retrieval.error}")
             if retrieval.traceback:

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from target_bench.core import ranking
 from target_bench.core.built_in import BOUNDS
-from target_bench.core.contract import RetrieverLike, check_generator, check_methods, plugin_errors
+from target_bench.core.contract import RetrieverLike, check_generator, check_retriever
 from target_bench.core.credentials import mask_settings
 from target_bench.core.identity import (
     object_label,
@@ -15,6 +15,7 @@ from target_bench.core.identity import (
     used_packages,
 )
 from target_bench.core.observer import Observer
+from target_bench.core.plugin_errors import plugin_errors
 from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import Generation, GenerationRequest, Query, Retrieval
 from target_bench.core.settings import split_name
@@ -86,7 +87,7 @@ def make_retriever(
     label = text or type(retriever).__name__
     if isinstance(retriever, str):
         retriever = create_plugin("retriever", retriever, other_names=BOUNDS)
-    plugin = check_methods(adapt_plugin("retriever", retriever))
+    plugin = check_retriever(adapt_plugin("retriever", retriever))
     with plugin_errors(f"retriever {mask_settings(label)}", "what identifies it"):
         identity, warning = plugin_identity(plugin)
         label = text or object_label(retriever, identity)

@@ -7,17 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from target_bench.core import cache_use
-from target_bench.core.contract import (
-    Generator,
-    find_fault,
-    iterate_guarded,
-    make_failed_generation,
-    plugin_errors,
-)
+from target_bench.core.contract import Generator, find_fault, make_failed_generation
 from target_bench.core.credentials import mask_answer, without_secrets
 from target_bench.core.errors import PASSED_ON, PluginError, TargetBenchError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
+from target_bench.core.plugin_errors import iterate_guarded, plugin_errors
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.core.user_code import show_value
 from target_bench.models.cache import AnswerCache, ModelReply, request_key

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.processors import count_processors
 from target_bench.core.ranking import (
     Ranked,
     Ranking,
-    count_processors,
     stack_rankings,
     top_k_positive,
 )

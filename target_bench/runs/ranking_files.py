@@ -17,9 +17,9 @@ from urllib.parse import quote
 
 import numpy as np
 
-from target_bench.core.contract import read_ranking
 from target_bench.core.errors import DataError, StoreError
 from target_bench.core.release import Release, field
+from target_bench.core.retrieve import read_ranking
 from target_bench.core.schema import Corpus, Dataset, Query, Retrieval, TableId
 from target_bench.core.text_tables import count_noun
 from target_bench.core.unicode_text import compose

@@ -19,7 +19,7 @@ from target_bench.search.nested import Candidates
 Method = Literal["weighted", "rrf"]
 Scale = Literal["max", "minmax", "zscore", "none"]
 Floats = NDArray[np.float64]
-Places = NDArray[np.int64]
+Positions = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Fusion:
         depth: int,
         n_tables: int,
         k: int,
-    ) -> tuple[Places, Floats]:
+    ) -> tuple[Positions, Floats]:
         """Return the best tables of each query, and their scores.
 
         Args:
@@ -151,8 +151,8 @@ def _scale_scores(
 
 
 def _find_best(
-    rows: Places, gains: Floats, floor: Any, n_lists: int, k: int
-) -> tuple[Places, Floats]:
+    rows: Positions, gains: Floats, floor: Any, n_lists: int, k: int
+) -> tuple[Positions, Floats]:
     """Return the best tables of each query, by the floor of the query plus all gains of the table.
 
     Args:
@@ -179,7 +179,7 @@ def _find_best(
     return places, np.where(there, best_scores, 0.0)
 
 
-def _sort_rows(rows: Places) -> tuple[Places, Places]:
+def _sort_rows(rows: Positions) -> tuple[Positions, Positions]:
     """Sort each row in ascending order, stably; return it and the columns it comes from."""
     bits = rows.shape[1].bit_length()
     packed = np.sort((rows << bits) + np.arange(rows.shape[1]), axis=1)

@@ -14,6 +14,7 @@ from target_bench.core.contract import Retriever
 from target_bench.core.credentials import mask_settings
 from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.ranking import Ranked, Ranking
+from target_bench.core.retrieve import retrieve_tables
 from target_bench.core.schema import Corpus, Query, TableId
 
 
@@ -67,7 +68,7 @@ class InnerRetriever:
 
     def __init__(self, spec: object) -> None:
         self.label = mask_settings(spec) if isinstance(spec, str) else type(spec).__name__
-        self.retriever: Any = contract.check_methods(registry.make_part("retriever", spec))
+        self.retriever: Any = contract.check_retriever(registry.make_part("retriever", spec))
 
     @property
     def ids(self) -> Sequence[TableId]:
@@ -98,7 +99,7 @@ class InnerRetriever:
 
     def _check(self, answers: Any, n: int, k: int) -> Candidates:
         queries = [Query(str(i), "", ()) for i in range(n)]
-        retrievals = contract.retrieve(_Answers(answers), queries, k, self._corpus)
+        retrievals = retrieve_tables(_Answers(answers), queries, k, self._corpus)
         for retrieval in retrievals:
             if retrieval.error is not None:
                 raise PluginError(f"{self.label} {retrieval.error}")

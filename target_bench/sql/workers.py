@@ -23,7 +23,7 @@ from time import monotonic
 from typing import IO, Any, TypeVar, cast
 
 from target_bench.core.errors import BudgetError, ConfigError, DataError
-from target_bench.core.ranking import count_processors
+from target_bench.core.processors import count_processors
 from target_bench.core.schema import Executed, SQLOutcome
 from target_bench.sql.databases import database
 from target_bench.sql.engines import SQLLimits

@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from unittest import SkipTest, TestCase
 
 from target_bench.core import errors, registry
-from target_bench.core.contract import plugin_error
 from target_bench.core.credentials import mask_settings
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
+from target_bench.core.plugin_errors import plugin_error
 from target_bench.core.plugin_files import FILE_MODULE
 from target_bench.core.text_tables import count_noun
 

@@ -14,6 +14,8 @@ from unittest import SkipTest
 
 from target_bench.core import contract, index_store
 from target_bench.core.errors import ConfigError, PluginError, TargetBenchError
+from target_bench.core.plugin_errors import plugin_errors
+from target_bench.core.retrieve import retrieve_tables
 from target_bench.core.schema import Generation, GenerationRequest, Query, Retrieval
 from target_bench.models.generator_calls import iterate_answers
 from target_bench.testing import samples
@@ -44,7 +46,7 @@ class RetrieverContract(Contract):
 
     def basics(self) -> None:
         """It can be made, has both methods, and ranks ordinary tables for usual queries."""
-        retriever = contract.check_methods(self._make())
+        retriever = contract.check_retriever(self._make())
         if getattr(retriever, "reads_gold", False):
             raise ConfigError(
                 f"{type(retriever).__name__} declares reads_gold: it is a bound and no system, and "
@@ -155,7 +157,7 @@ class RetrieverContract(Contract):
         """Return a fresh one, or the given one, that has indexed a sample."""
         retriever = retriever or self._make()
         sample.looked_for.clear()
-        with contract.plugin_errors("it", f"embed_corpus on {sample.name}"):
+        with plugin_errors("it", f"embed_corpus on {sample.name}"):
             retriever.embed_corpus(sample.corpus)
         expect(not sample.looked_for, f"it looked for corpus.{', corpus.'.join(sample.looked_for)}")
         return retriever
@@ -194,7 +196,7 @@ def ask_retriever(
     k = k or len(sample.corpus)
     batch = [Query(text, text, ()) for text in queries or sample.queries]
     interface = retriever if together else SimpleNamespace(retrieve=retriever.retrieve)
-    rankings = contract.retrieve(interface, batch, k, sample.corpus)
+    rankings = retrieve_tables(interface, batch, k, sample.corpus)
     for query, error in ((r.query_id, r.error) for r in rankings if r.error is not None):
         raise PluginError(f"retrieve({query!r:.60}, {k}) on {sample.name} {error}")
     return rankings
@@ -234,7 +236,7 @@ class GeneratorContract(Contract):
             request = samples.request("schema", QUERIES[0], answer_schema=schema)
             (answer,) = _ask_generator(generator, [request])
             promise = f"the JSON that follows_schema promises: {answer.error or answer.text!r:.200}"
-            with contract.plugin_errors("it", promise):
+            with plugin_errors("it", promise):
                 json.loads(answer.text)
 
     def inputs(self) -> None:

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from target_bench.core.contract import Retriever, check_methods, retrieve
+from target_bench.core.contract import Retriever, check_retriever
 from target_bench.core.errors import ConfigError
 from target_bench.core.ranking import Ranked, Ranking
+from target_bench.core.retrieve import retrieve_tables
 from target_bench.core.schema import Corpus, Query, Retrieval, Table, TableId
 from target_bench.core.user_code import split_place
 from target_bench.data.tables import MemoryCorpus
@@ -58,7 +59,7 @@ KINDS = [Plain, Based, Batched]
 
 def _ask(retriever: Any, *texts: str) -> list[Retrieval]:
     queries = [Query(f"id of {text}", text, (A,)) for text in texts]
-    return retrieve(retriever, queries, K, CORPUS)
+    return retrieve_tables(retriever, queries, K, CORPUS)
 
 
 class NoScalar:
@@ -171,7 +172,7 @@ def test_no_query_is_asked_after_so_many_faults(
         return [C] if query == "good" else _raises(LookupError("no such word"))
 
     queries = [Query(text, text, (A,)) for text in ("bad", "worse", "good")]
-    retrievals = retrieve(kind(answer), queries, K, CORPUS, most)
+    retrievals = retrieve_tables(kind(answer), queries, K, CORPUS, most)
     assert len(retrievals) == n_asked
     assert ("good" in asked) == (n_asked == 3)
 
@@ -297,10 +298,10 @@ def test_tied_scores_in_arrays_keep_the_order_of_the_tables(score: float) -> Non
 def test_what_is_no_retriever() -> None:
     for kind in KINDS:
         retriever = kind(lambda _query: [])
-        assert check_methods(retriever) is retriever
+        assert check_retriever(retriever) is retriever
     with pytest.raises(ConfigError, match=r"Plain is a class; .* as in retriever=Plain\(\)"):
-        check_methods(Plain)
+        check_retriever(Plain)
     for missing in ("embed_corpus", "retrieve"):
         methods = {"embed_corpus": print, "retrieve": print, missing: None}
         with pytest.raises(ConfigError, match=f"Half is not a retriever: it has no met.*{missing}"):
-            check_methods(type("Half", (), methods)())
+            check_retriever(type("Half", (), methods)())

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from target_bench.core.contract import RetrieverLike, retrieve
+from target_bench.core.contract import RetrieverLike
 from target_bench.core.errors import ConfigError, DataError, MissingExtraError, PluginError
 from target_bench.core.ranking import Ranking
+from target_bench.core.retrieve import retrieve_tables
 from target_bench.core.schema import Cell, Corpus, Query, Table, TableId
 from target_bench.data.tables import MemoryCorpus
 from target_bench.harness.search import TableSearch
@@ -26,7 +27,7 @@ QUESTIONS = [
 def ranked(retriever: RetrieverLike, corpus: Corpus) -> list[Sequence[TableId]]:
     """The rankings that a retriever gives for the questions."""
     queries = [Query(str(i), text, ()) for i, text in enumerate(QUESTIONS)]
-    return [ranking.tables for ranking in retrieve(retriever, queries, 5, corpus)]
+    return [ranking.tables for ranking in retrieve_tables(retriever, queries, 5, corpus)]
 
 
 def test_the_best_tables_with_their_scores() -> None:

@@ -50,7 +50,7 @@ def scored(scores: dict[int, float]) -> list[tuple[TableId, float]]:
 
 
 def fused(parts: Sequence[Any], k: int = 100, **settings: Any) -> list[tuple[int, float]]:
-    """Places in the corpus with their scores."""
+    """Positions in the corpus with their scores."""
     hybrid = Hybrid(parts, **settings)
     hybrid.embed_corpus(corpus())
     (ranking,) = ask(hybrid, ["anything"], k)

@@ -9,9 +9,10 @@ from statistics import fmean
 from typing import Any
 
 from target_bench.core import registry
-from target_bench.core.contract import ask_if_paid, check_generator, plugin_errors
+from target_bench.core.contract import ask_if_paid, check_generator
 from target_bench.core.credentials import mask_settings
 from target_bench.core.observer import Observer
+from target_bench.core.plugin_errors import plugin_errors
 from target_bench.core.reasoning import without_reasoning
 from target_bench.core.schema import Corpus, Generation, GenerationRequest, Message, TableId
 from target_bench.harness.consent import Confirm, estimate_generator

@@ -82,7 +82,7 @@ class Local:
     def _run_workers(self, cells: Sequence[SweepCell], observer: Observer) -> Outcomes:
         from joblib import Parallel, delayed, parallel_config
 
-        from target_bench.core.ranking import count_processors
+        from target_bench.core.processors import count_processors
 
         threads = max(1, count_processors() // self.workers)
 

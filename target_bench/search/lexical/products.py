@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from target_bench.core.processors import count_processors
 from target_bench.core.ranking import (
     Floats,
-    Places,
+    Positions,
     Ranked,
-    count_processors,
     split_into_blocks,
     stack_rankings,
     top_k,
@@ -65,7 +65,7 @@ def rank_product(
 
 def _rank_blocks(
     queries: Any, weights: Any, k: int, offsets: Floats | None
-) -> tuple[Places, Floats]:
+) -> tuple[Positions, Floats]:
     parts = [
         top_k_positive((queries[b] @ weights).toarray(), k, None if offsets is None else offsets[b])
         for b in split_into_blocks(queries.shape[0], weights.shape[1])
@@ -75,7 +75,7 @@ def _rank_blocks(
 
 def _rank_one_by_one(
     queries: Any, weights: Any, k: int, offsets: Floats | None
-) -> tuple[Places, Floats]:
+) -> tuple[Positions, Floats]:
     n = queries.shape[0]
     size = max(1, -(-n // count_processors()))
     spans = [slice(start, min(start + size, n)) for start in range(0, n, size)]
@@ -84,7 +84,7 @@ def _rank_one_by_one(
 
 def _rank_span(
     queries: Any, weights: Any, k: int, offsets: Floats | None, span: slice
-) -> tuple[Places, Floats]:
+) -> tuple[Positions, Floats]:
     """Return the best of some of the queries."""
     sums = Sums(queries, weights, k)
     shape = span.stop - span.start, min(k, weights.shape[1])
@@ -119,7 +119,7 @@ class Sums:
         self._weights = np.asarray(weights.indices), np.asarray(weights.data, dtype=np.float64)
         self._scores = np.empty(weights.shape[1])
 
-    def find_candidates(self, i: int, offset: float = 0.0) -> tuple[Places, Floats]:
+    def find_candidates(self, i: int, offset: float = 0.0) -> tuple[Positions, Floats]:
         """Return the tables that may be among the ``k`` best of a query, and their scores.
 
         Args:
@@ -142,7 +142,7 @@ class Sums:
             self._add(n_tables, 1, starts, *self._weights, factor, self._scores)
 
 
-def _find_candidates(scores: Floats, k: int, offset: float) -> Places:
+def _find_candidates(scores: Floats, k: int, offset: float) -> Positions:
     n_groups = len(scores) // _GROUP
     if n_groups <= k:
         return np.flatnonzero(scores > 0)
