@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from target_bench.core.metric import RatioMetric as RatioMetric
     from target_bench.core.metric_function import metric
     from target_bench.core.observer import Observer, Progress
-    from target_bench.core.prompt_writer import Prompted as Prompted
+    from target_bench.core.prompt_writer import PromptedRequest as PromptedRequest
     from target_bench.core.prompt_writer import PromptWriter as PromptWriter
     from target_bench.core.ranking import Ranked as Ranked
     from target_bench.core.release import CorpusLoader
@@ -101,7 +101,7 @@ _HOME = {
     "Progress": "core.observer",
     "Ranked": "core.ranking",
     "Retriever": "core.contract",
-    "Prompted": "core.prompt_writer",
+    "PromptedRequest": "core.prompt_writer",
     "RunConfig": "core.run_config",
     "PromptWriter": "core.prompt_writer",
     "Release": "core.release",

@@ -48,8 +48,8 @@ def _requests(name: str) -> dict[str, str]:
     writer: Any = make_prompt_writer(task, RunConfig(), dataset.databases, False)
     prompts = []
     for query in queries:
-        tables = writer.tables(dataset.corpus, query.gold)
-        messages = writer.prompted(query, tables).request.messages
+        tables = writer.choose_tables(dataset.corpus, query.gold)
+        messages = writer.write_prompt(query, tables).request.messages
         prompts.append([message.content for message in messages])
     return {"version": writer.identity["version"], "given": _digest(prompts)}
 

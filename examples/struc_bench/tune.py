@@ -136,7 +136,7 @@ def _train(options: argparse.Namespace, records: list[dict[str, Any]]) -> None:
         text, instruction = texts if record["input"] else (record["instruction"], "")
         metadata = {"format": record["format"], "instruction": instruction}
         query = Query("0", text, gold=(), metadata=metadata)
-        prompt = token_ids(tokenizer, writer.prompted(query, ()).request.messages)
+        prompt = token_ids(tokenizer, writer.write_prompt(query, ()).request.messages)
         before = "" if tokenizer.chat_template is not None else "\n"
         answer = tokenizer(before + record["output"], add_special_tokens=False)["input_ids"]
         ids = [*prompt, *answer, tokenizer.eos_token_id]

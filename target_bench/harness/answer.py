@@ -7,7 +7,7 @@ from target_bench.core import cache_use
 from target_bench.core.contract import ask_if_paid
 from target_bench.core.errors import PluginError
 from target_bench.core.observer import Observer
-from target_bench.core.prompt_writer import Prompted, PromptWriter
+from target_bench.core.prompt_writer import PromptedRequest, PromptWriter
 from target_bench.core.schema import Dataset, Generation, GenerationRequest, Query, Retrieval
 from target_bench.core.user_code import process_restored, split_place
 from target_bench.harness.consent import Confirm, estimate_generator
@@ -39,12 +39,12 @@ def answer(
     """
     plugin, label = generator.plugin, generator.label
 
-    def write_prompts(queries: Iterable[Query]) -> Iterator[Prompted]:
+    def write_prompts(queries: Iterable[Query]) -> Iterator[PromptedRequest]:
         for query in queries:
             ranking = rankings[query.id]
             if ranking.error is None:
-                tables = prompter.tables(dataset.corpus, ranking.tables[:depth])
-                yield prompter.prompted(query, tables)
+                tables = prompter.choose_tables(dataset.corpus, ranking.tables[:depth])
+                yield prompter.write_prompt(query, tables)
 
     def answers(todo: Sequence[Query]) -> Iterator[Answered]:
         if generator.records is not None:
@@ -54,7 +54,7 @@ def answer(
             error = rankings[query.id].error
             if error is not None:
                 yield Answered(Generation(query.id, "", error=f"{_NOT_RETRIEVED}{error}"))
-        waiting: dict[str, Prompted] = {}
+        waiting: dict[str, PromptedRequest] = {}
 
         def draw() -> Iterator[GenerationRequest]:
             for prompted in write_prompts(todo):

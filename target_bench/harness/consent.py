@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from target_bench.core.contract import is_paid
-from target_bench.core.prompt_writer import estimated_tokens
+from target_bench.core.prompt_writer import estimate_tokens
 from target_bench.core.schema import GenerationRequest
 from target_bench.core.task import Task
 
@@ -48,7 +48,7 @@ def estimate_generator(
     unanswered = getattr(generator, "unanswered", iter) if share == 1.0 else iter
     for request in unanswered(requests):
         n_requests += 1
-        tokens += estimated_tokens(request.messages)
+        tokens += estimate_tokens(request.messages)
     n_requests, tokens = round(n_requests * share), round(tokens * share)
     if n_requests == 0:
         return None

@@ -89,7 +89,7 @@ def test_the_template_of_alpaca(text: str, instruction: str, sent: str) -> None:
     task = registry.create("task", "text_to_table")
     writer = make_prompt_writer(task, RunConfig(prompt=tune.PROMPT), {}, False)
     metadata = {"format": "html", "instruction": instruction}
-    system, user = writer.prompted(Query("0", text, (), metadata=metadata), ()).request.messages
+    system, user = writer.write_prompt(Query("0", text, (), metadata=metadata), ()).request.messages
     assert ("paired with an input" in system.content) == bool(instruction)
     assert user.content == sent
 
@@ -114,7 +114,7 @@ def test_a_model_that_is_not_tuned_gets_an_example_for_raw_text(format_: str, sh
         registry.create("task", "text_to_table"), RunConfig(prompt=file), {}, False
     )
     query = Query("0", "TEXT", (), metadata={"format": "text", "instruction": format_})
-    user = writer.prompted(query, ()).request.messages[1].content
+    user = writer.write_prompt(query, ()).request.messages[1].content
     assert ("An output looks like this" in user) == shown
     assert user.endswith(f"Content: TEXT\n\nFormat: {format_}")
 

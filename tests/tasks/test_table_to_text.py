@@ -81,17 +81,17 @@ def test_one_reference_of_every_query_is_not_padded() -> None:
 def test_a_prompt_names_the_cells(tmp_path: Path) -> None:
     task, query = TableToText(), MINI.queries[0]
     writer = _writer(task, RunConfig(), {}, False)
-    request = writer.prompted(query, [MINI.corpus[query.gold[0]]]).request
+    request = writer.write_prompt(query, [MINI.corpus[query.gold[0]]]).request
     assert request.query == "Nation: Unified Team; Gold: 45; Total: 112"
     user = request.messages[1].content
     assert "Cells to describe: Nation: Unified Team; Gold: 45; Total: 112" in user
     assert "| Rank | Nation |" in user
     assert not any(text in user for text in query.references)
     instructed = replace(query, metadata={**query.metadata, "instruction": "Shorten: x y"})
-    request = writer.prompted(instructed, [MINI.corpus[query.gold[0]]]).request
+    request = writer.write_prompt(instructed, [MINI.corpus[query.gold[0]]]).request
     assert request.messages[1].content.endswith("Total: 112\nShorten: x y\nSentence:")
     given = RunConfig(table_format="totto_subtable")
-    marked = _writer(task, given, {}, False).prompted(query, [MINI.corpus[query.gold[0]]])
+    marked = _writer(task, given, {}, False).write_prompt(query, [MINI.corpus[query.gold[0]]])
     assert "<cell> 45 <col_header> Gold </col_header> </cell>" in marked.request.messages[1].content
     assert writer.identity != _writer(task, given, {}, False).identity
 

@@ -180,7 +180,7 @@ def test_requests_hold_the_instruction() -> None:
     writer = make_prompt_writer(make_task("text-to-table"), RunConfig(), {}, follows_schema=False)
     by_format = {str(query.metadata["format"]): query for query in MINI.queries[:5]}
     for name, word in (("html", "<table>"), ("latex", "tabular"), ("json", '"rows"')):
-        request = writer.prompted(by_format[name], ()).request
+        request = writer.write_prompt(by_format[name], ()).request
         assert word in request.messages[1].content
         assert request.query == by_format[name].text
 

@@ -17,7 +17,7 @@ from target_bench.core.identity import is_no_context
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import PromptWriter
 from target_bench.core.registry import make_task
-from target_bench.core.schema import Dataset, Query, TableId
+from target_bench.core.schema import Dataset, GenerationRequest, Query, TableId
 from target_bench.core.settings import split_name
 from target_bench.core.task import Task, given_tables
 from target_bench.data.load import tasks_and_corpora
@@ -257,7 +257,7 @@ def _estimate_requests(
         n_per_sampled, queries = len(queries) / len(sample), sample
     corpus = dataset.corpus
 
-    def choose_tables(query: Query) -> Sequence[TableId]:
+    def guess_ranking(query: Query) -> Sequence[TableId]:
         if retriever is None:
             return given_tables(task, query)
         if are_ranked:
@@ -267,10 +267,11 @@ def _estimate_requests(
         others = corpus.ids[:: max(1, len(corpus) // n_tables)]
         return tuple(dict.fromkeys([*query.gold, *others]))
 
-    requests = (
-        prompter.prompted(query, prompter.tables(corpus, choose_tables(query)[:n_tables])).request
-        for query in queries
-    )
+    def write_request(query: Query) -> GenerationRequest:
+        tables = prompter.choose_tables(corpus, guess_ranking(query)[:n_tables])
+        return prompter.write_prompt(query, tables).request
+
+    requests = map(write_request, queries)
     return estimate_generator(generator.plugin, generator.label, requests, n_per_sampled)
 
 

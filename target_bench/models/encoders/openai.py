@@ -11,7 +11,7 @@ import numpy as np
 from target_bench.core.contract import get_constructor_arguments
 from target_bench.core.credentials import without_secrets
 from target_bench.core.errors import ConfigError, PluginError, check_at_least_one
-from target_bench.core.prompt_writer import CHARACTERS_PER_TOKEN, tokens_in
+from target_bench.core.prompt_writer import CHARACTERS_PER_TOKEN, estimate_text_tokens
 from target_bench.core.vectors import Encoder, TextKind, Vectors
 from target_bench.models.embedding_cache import encode_texts
 from target_bench.models.remote.failures import Failure
@@ -186,7 +186,7 @@ class OpenAIEmbeddings(Encoder):
         batch: _Batch = []
         tokens = 0
         for position, text in enumerate(texts):
-            more = tokens_in(text)
+            more = estimate_text_tokens(text)
             if batch and (len(batch) == self.batch_size or tokens + more > self.batch_tokens):
                 yield batch
                 batch, tokens = [], 0
@@ -211,9 +211,10 @@ class OpenAIEmbeddings(Encoder):
                 raise
             if len(batch) == 1:
                 text = batch[0][1]
+                n_tokens = estimate_text_tokens(text)
                 raise ConfigError(
                     f"the model {self.model!r} takes no text so long: {text[:_SHOWN]!r}..., about "
-                    f"{tokens_in(text):,} tokens ({failure.message}). Make tables shorter, as with "
+                    f"{n_tokens:,} tokens ({failure.message}). Make tables shorter, as with "
                     "rows=10, or have texts cut with max_tokens=N (estimated at four characters "
                     "per token; set it lower if that is not enough)."
                 ) from failure

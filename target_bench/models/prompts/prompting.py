@@ -13,7 +13,7 @@ from target_bench.core.built_in import ANSWER_TASK
 from target_bench.core.errors import ConfigError, reason
 from target_bench.core.prompt_writer import (
     CHARACTERS_PER_TOKEN,
-    Prompted,
+    PromptedRequest,
     PromptWriter,
 )
 from target_bench.core.registry import is_own_code
@@ -191,11 +191,11 @@ class Prompter:
             "version": self.VERSION,
         }
 
-    def tables(self, corpus: Corpus, ranking: Sequence[TableId]) -> list[Table]:
+    def choose_tables(self, corpus: Corpus, ranking: Sequence[TableId]) -> list[Table]:
         """Return the tables of a prompt: those of a ranking, in its order."""
         return [corpus[table_id] for table_id in ranking]
 
-    def prompted(self, query: Query, tables: Sequence[Table]) -> Prompted:
+    def write_prompt(self, query: Query, tables: Sequence[Table]) -> PromptedRequest:
         """Return the request for a query, with as much of its tables as fits."""
         text, rows = self.fit(tables)
         request = GenerationRequest(
@@ -209,7 +209,7 @@ class Prompter:
             schema_optional=self.schema_optional,
         )
         whole = tuple(len(table.rows) for table in tables)
-        return Prompted(request, rows, truncated=rows != whole)
+        return PromptedRequest(request, rows, truncated=rows != whole)
 
     def fit(self, tables: Sequence[Table]) -> tuple[str, tuple[int, ...]]:
         """Write tables in their order: whole while they fit, then with as many rows as fit.
@@ -264,12 +264,12 @@ class CellPrompter(Prompter):
     ``instruction`` in its metadata follows the cells.
     """
 
-    def prompted(self, query: Query, tables: Sequence[Table]) -> Prompted:
+    def write_prompt(self, query: Query, tables: Sequence[Table]) -> PromptedRequest:
         """Return the request for a query, with its cells in place of its text."""
         marked = [highlights.mark_highlighted(query, table) for table in tables]
         cells = highlights.write_highlighted(marked[0]) if marked else ""
         text = "\n".join(filter(None, (cells or query.text, query.metadata.get("instruction"))))
-        return super().prompted(replace(query, text=text), marked)
+        return super().write_prompt(replace(query, text=text), marked)
 
 
 # Format -> how the answer should be written, where the data do not say it.
@@ -297,13 +297,13 @@ class TablePrompter(Prompter):
 
     default_format: str = "text"
 
-    def prompted(self, query: Query, tables: Sequence[Table]) -> Prompted:
+    def write_prompt(self, query: Query, tables: Sequence[Table]) -> PromptedRequest:
         """Return the request; its ``query`` is the text alone."""
         table_format = str(query.metadata.get("format", self.default_format))
         own = query.metadata.get("instruction")
         instruction = INSTRUCTIONS.get(table_format) if own is None else own
         parts = [query.text, *([str(instruction)] if instruction else [])]
-        prompted = super().prompted(replace(query, text="\n\n".join(parts)), tables)
+        prompted = super().write_prompt(replace(query, text="\n\n".join(parts)), tables)
         request = replace(prompted.request, query=query.text)
         return replace(prompted, request=request)
 

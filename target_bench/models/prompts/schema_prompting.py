@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from target_bench.core.prompt_writer import Prompted
+from target_bench.core.prompt_writer import PromptedRequest
 from target_bench.core.run_config import SchemaScope
 from target_bench.core.schema import Corpus, Query, Table, TableId
 from target_bench.data.highlights import cell_text
@@ -54,7 +54,7 @@ class SchemaPrompter(Prompter):
         dialect = {} if self.dialect == "sqlite" else {"dialect": self.dialect}
         return super().identity | {"scope": self.scope, "rows": SAMPLE_ROWS} | dialect
 
-    def tables(self, corpus: Corpus, ranking: Sequence[TableId]) -> list[Table]:
+    def choose_tables(self, corpus: Corpus, ranking: Sequence[TableId]) -> list[Table]:
         """Return the tables of the database that the first retrieved table is of."""
         if not ranking:
             return []
@@ -62,12 +62,12 @@ class SchemaPrompter(Prompter):
         ids = ranking if self.scope == "tables" else corpus.ids
         return [corpus[t] for t in ids if t.database_id == database_id]
 
-    def prompted(self, query: Query, tables: Sequence[Table]) -> Prompted:
+    def write_prompt(self, query: Query, tables: Sequence[Table]) -> PromptedRequest:
         """Return the request for a query: schema, three rows per table, and the evidence if any."""
         sampled = [replace(table, rows=list(table.rows[:SAMPLE_ROWS])) for table in tables]
         evidence = query.metadata.get("evidence")
         text = f"{query.text}\nEvidence: {evidence}" if evidence else query.text
-        prompted = super().prompted(replace(query, text=text), sampled)
+        prompted = super().write_prompt(replace(query, text=text), sampled)
         request = replace(prompted.request, query=query.text, tables=tuple(tables))
         return replace(prompted, request=request)
 

@@ -135,7 +135,7 @@ def test_long_tables_are_not_written_out_to_find_what_fits(format: Format) -> No
 @pytest.mark.parametrize("format", ["text", "markdown", "csv", "sentences"])
 def test_cells_and_queries_are_not_templates(odd: str, format: Format) -> None:
     strange = Table(TableId("0", "t"), [odd], [[odd]], {"title": odd})
-    messages = prompter(format=format).prompted(Query("q", f"Is {odd}?", ()), [strange])
+    messages = prompter(format=format).write_prompt(Query("q", f"Is {odd}?", ()), [strange])
     user = messages.request.messages[1].content
     assert f"Question: Is {odd}?\n" in user
     assert user.count(odd) >= 4

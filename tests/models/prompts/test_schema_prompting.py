@@ -27,7 +27,7 @@ def _prompter(**settings: Any) -> SchemaPrompter:
 def _tables(scope: str = "database") -> Sequence[Table]:
     ranking = [t for t in MINI.corpus.ids if t.database_id == QUERY.database_id][:2]
     other = next(t for t in MINI.corpus.ids if t.database_id not in ("0", QUERY.database_id))
-    return _prompter(scope=scope).tables(MINI.corpus, [ranking[0], other, ranking[1]])
+    return _prompter(scope=scope).choose_tables(MINI.corpus, [ranking[0], other, ranking[1]])
 
 
 def test_all_tables_of_the_first_database_or_the_retrieved_ones_of_it() -> None:
@@ -35,12 +35,12 @@ def test_all_tables_of_the_first_database_or_the_retrieved_ones_of_it() -> None:
     assert {t.id.database_id for t in (*whole, *some)} == {QUERY.database_id}
     assert len(some) == 2 < len(whole)
     assert len(whole) == sum(t.database_id == QUERY.database_id for t in MINI.corpus.ids)
-    assert _prompter().tables(MINI.corpus, []) == []
+    assert _prompter().choose_tables(MINI.corpus, []) == []
 
 
 def test_what_a_prompt_shows() -> None:
     query = replace(QUERY, metadata={"evidence": "huts are open when open = 1"})
-    prompted = _prompter().prompted(query, _tables())
+    prompted = _prompter().write_prompt(query, _tables())
     text = prompted.request.messages[-1].content
     assert text.count("CREATE TABLE") == len(_tables())
     assert text.count("-- 3 rows: ") == len(_tables())
@@ -56,7 +56,7 @@ def test_sql_of_duckdb_is_asked_for() -> None:
     task = make_task("text-to-sql:engine=duckdb,dialect=duckdb")
     assert task.prompt.writer is not None
     writer = task.prompt.writer(RunConfig(), MINI.databases, False)
-    prompted = writer.prompted(QUERY, _tables())
+    prompted = writer.write_prompt(QUERY, _tables())
     text = "".join(message.content for message in prompted.request.messages)
     assert "one DuckDB query" in text
     assert "SQLite" not in text
