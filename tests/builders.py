@@ -13,7 +13,7 @@ from typing import Any, Literal
 from target_bench.core.files import FIELD, add_seal
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Corpus, TableId
-from target_bench.core.user_code import split_place
+from target_bench.core.user_code import split_user_line
 from target_bench.runs.manifest import Command, Identity, Manifest
 from target_bench.runs.result import Result
 
@@ -209,4 +209,4 @@ def rewrite_lines(path: Path, change: Callable[[list[Record]], object]) -> list[
 
 def messages_of(result: Result) -> dict[str, str]:
     """Query id -> its error, without the line of a user's file that it ends with."""
-    return {query_id: split_place(error)[0] for query_id, error in result.errors.items()}
+    return {query_id: split_user_line(error)[0] for query_id, error in result.errors.items()}

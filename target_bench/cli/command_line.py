@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 from target_bench.cli.progress import clean
 from target_bench.core.credentials import mask_warnings
 from target_bench.core.errors import PASSED_ON, PluginError, TargetBenchError
-from target_bench.core.user_code import describe_exception, place
+from target_bench.core.user_code import describe_exception, find_user_line
 from target_bench.core.version import __version__
 
 INTERNAL_ERROR = 1
@@ -40,7 +40,7 @@ def main(app: typer.Typer) -> None:
     except (*PASSED_ON, SystemExit):
         raise
     except BaseException as error:
-        line_of_user = place(error)
+        line_of_user = find_user_line(error)
         if line_of_user:  # code that is not ours, called where nobody expected it to raise
             _say(f"Error: a plug-in raised {describe_exception(error)}{line_of_user}")
             sys.exit(PluginError.exit_code)

@@ -13,7 +13,7 @@ from target_bench.core.plugin_errors import plugin_errors
 from target_bench.core.ranking import Ranking
 from target_bench.core.registry import class_name
 from target_bench.core.schema import Corpus, Generation, GenerationRequest
-from target_bench.core.user_code import describe_exception, place, show_value, whole_traceback
+from target_bench.core.user_code import describe_with_line, format_traceback, show_value
 
 T = TypeVar("T")
 
@@ -305,8 +305,8 @@ def ask_if_paid(
 
 def make_failed_generation(query_id: str, error: BaseException) -> Generation:
     """Return the answer to a request for which a generator raised."""
-    problem = f"raised: {describe_exception(error)}{place(error)}"
-    return Generation(query_id, "", error=problem, traceback=whole_traceback(error))
+    problem = f"raised: {describe_with_line(error)}"
+    return Generation(query_id, "", error=problem, traceback=format_traceback(error))
 
 
 _FIELD_TYPES = {

@@ -18,7 +18,7 @@ from target_bench.core.credentials import is_secret, mask_config, note_secrets, 
 from target_bench.core.errors import PASSED_ON, ConfigError, TargetBenchError
 from target_bench.core.identity import code_hash
 from target_bench.core.registry import class_name, installed_version
-from target_bench.core.user_code import describe_exception, place
+from target_bench.core.user_code import describe_with_line
 
 
 class ExternalObject:
@@ -108,7 +108,7 @@ def call(make: Any, what: str, *arguments: object) -> Any:
     except ValidationError as error:  # whose text holds the settings
         problem = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
     except BaseException as error:
-        problem = describe_exception(error) + place(error)
+        problem = describe_with_line(error)
     raise ConfigError(without_secrets(f"{what}: calling it raised {problem}"))
 
 

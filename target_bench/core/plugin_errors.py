@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from target_bench.core.errors import PASSED_ON, PluginError, TargetBenchError
 from target_bench.core.registry import class_name, is_own_code
-from target_bench.core.user_code import message, place
+from target_bench.core.user_code import find_user_line, read_message
 
 T = TypeVar("T")
 
@@ -37,8 +37,8 @@ def guard_plugin(kind: str, plugin: object, during: str) -> AbstractContextManag
 
 def plugin_error(error: BaseException, name: str, during: str, advice: str = "") -> PluginError:
     """Return the error for what a plug-in raised; arguments as for ``plugin_errors``."""
-    problem = f"{name} raised {type(error).__name__} in {during}: {message(error)}{advice}"
-    return PluginError(problem + place(error))
+    problem = f"{name} raised {type(error).__name__} in {during}: {read_message(error)}{advice}"
+    return PluginError(problem + find_user_line(error))
 
 
 def iterate_guarded(items: Iterable[T], name: str, during: str, advice: str = "") -> Iterator[T]:

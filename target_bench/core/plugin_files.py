@@ -18,7 +18,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 from target_bench.core.errors import PASSED_ON, ConfigError
-from target_bench.core.user_code import describe_exception, place
+from target_bench.core.user_code import describe_with_line
 
 FILE_MODULE = "_target_bench_plugin_"
 """How the name of a module begins that is a plug-in named by its file, or lies beside one."""
@@ -45,7 +45,7 @@ def import_file(path: Path, target: str) -> ModuleType:
     except PASSED_ON:
         raise
     except BaseException as error:
-        problem = f"{path} raised {describe_exception(error)}{place(error)}"
+        problem = f"{path} raised {describe_with_line(error)}"
         raise ConfigError(f"{target!r}: {problem}") from error
     finally:
         for name, module in old.items():  # objects of theirs are still about

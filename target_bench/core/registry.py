@@ -29,7 +29,7 @@ from target_bench.core.errors import (
 )
 from target_bench.core.plugin_files import FILE_MODULE
 from target_bench.core.settings import parse_settings
-from target_bench.core.user_code import describe_exception, place, process_restored
+from target_bench.core.user_code import describe_with_line, restore_process
 
 if TYPE_CHECKING:
     from target_bench.core.task import Task
@@ -95,15 +95,13 @@ def build(
     cls = resolve(kind, target, other_names)
     arguments = _convert_settings(cls, settings, f"{kind} {target}")
     try:
-        with process_restored():
+        with restore_process():
             return cls(**arguments)
     except (*PASSED_ON, MissingExtraError):
         raise
     except BaseException as error:
         is_ours, shown = isinstance(error, ConfigError), mask_settings(text or target)
-        problem = without_secrets(
-            str(error) if is_ours else describe_exception(error) + place(error)
-        )
+        problem = without_secrets(str(error) if is_ours else describe_with_line(error))
         if is_ours or is_own_code(cls):
             raise ConfigError(f"{kind} {shown!r}: {problem}") from error
         raise PluginError(f"{kind} {shown} cannot be made: {problem}") from error
@@ -335,7 +333,7 @@ def _import_module(name: str, target: str) -> Any:
         if isinstance(error, ModuleNotFoundError) and name.startswith(error.name or " "):
             raise ConfigError(f"{target!r}: there is no module {error.name!r}") from error
         raise ConfigError(
-            f"{target!r}: importing {name} raised {describe_exception(error)}{place(error)}"
+            f"{target!r}: importing {name} raised {describe_with_line(error)}"
         ) from error
 
 

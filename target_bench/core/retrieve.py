@@ -26,11 +26,10 @@ from target_bench.core.ranking import (
 )
 from target_bench.core.schema import Corpus, Query, Retrieval, TableId
 from target_bench.core.user_code import (
-    describe_exception,
-    place,
-    process_restored,
+    describe_with_line,
+    format_traceback,
+    restore_process,
     show_value,
-    whole_traceback,
 )
 
 _LOOP_BATCH = 16  # queries between two writes to disk, of a retriever that is asked one by one
@@ -55,7 +54,7 @@ def _has_batch(retriever: RetrieverLike) -> bool:
     return method is not Retriever.retrieve_batch
 
 
-@process_restored()
+@restore_process()
 def retrieve_tables(
     retriever: Any,
     queries: Sequence[Query],
@@ -146,8 +145,8 @@ def _read_answer(query_id: str, ask: Callable[[], Any], top_k: int, corpus: Corp
     except Fault as fault:
         return Retrieval(query_id, (), error=without_secrets(str(fault)))
     except BaseException as error:
-        problem = without_secrets(f"raised {describe_exception(error)}{place(error)}")
-        trace = without_secrets(whole_traceback(error))
+        problem = without_secrets(f"raised {describe_with_line(error)}")
+        trace = without_secrets(format_traceback(error))
         return Retrieval(query_id, (), error=problem, traceback=trace)
 
 

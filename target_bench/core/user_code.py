@@ -1,4 +1,4 @@
-"""What code that is not ours raises, told so that its author finds the line."""
+"""Errors of plug-ins and other code of users, with the line of the user's own file."""
 
 import os
 import re
@@ -12,17 +12,17 @@ from pathlib import Path
 from target_bench import contrib
 from target_bench.core.errors import PASSED_ON
 
-_MOST_CHARACTERS = 20_000  # of a message, or of a step of a traceback
+_MAX_CHARACTERS = 20_000  # of a message, or of a step of a traceback
 
 _PACKAGE = Path(__file__).resolve().parents[1]
-_PLACE = re.compile(r'\n  File "[^\n]+", line \d+(?:, in [^\n]+)?(?:\n    [^\n]+)?\Z')
+_USER_LINE = re.compile(r'\n  File "[^\n]+", line \d+(?:, in [^\n]+)?(?:\n    [^\n]+)?\Z')
 
 
 @contextmanager
-def process_restored() -> Iterator[None]:
-    """Put the working folder and the umask back that code of users leaves otherwise."""
+def restore_process() -> Iterator[None]:
+    """Restore the working folder and the umask after code of users."""
     folder, mask = os.getcwd(), os.umask(0)  # noqa: PTH109 (it is called for every batch)
-    os.umask(mask)
+    os.umask(mask)  # it can only be read by setting another one
     try:
         yield
     finally:
@@ -30,13 +30,19 @@ def process_restored() -> Iterator[None]:
         os.chdir(folder)
 
 
+def describe_with_line(error: BaseException) -> str:
+    """Return ``KeyError: 'missing'``, and the user's line below."""
+    return describe_exception(error) + find_user_line(error)
+
+
 def describe_exception(error: BaseException) -> str:
     """Return ``KeyError: 'missing'``; of any exception, also one whose ``__str__`` raises."""
-    return ": ".join(filter(None, (type(error).__name__, message(error))))
+    message = read_message(error)
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
-def message(error: BaseException) -> str:
-    """Return what an exception says, cut if long; if even that raises, a sentence about it."""
+def read_message(error: BaseException) -> str:
+    """Return the message of an exception, truncated; if its ``__str__`` raises, say so."""
     try:
         return _truncate(str(error))
     except PASSED_ON:
@@ -55,45 +61,47 @@ def show_value(value: object) -> str:
         return f"an object of {type(value).__name__}"
 
 
-def place(error: BaseException) -> str:
+def find_user_line(error: BaseException) -> str:
     r"""Return the innermost line of a user's own file that an exception passed through.
 
     Returns:
         ``\n  File "boom.py", line 6, in look\n    return self.tables[query]``, ready to be put
         behind a message; empty where only this package and installed ones were passed through.
     """
-    if isinstance(error, SyntaxError) and error.filename and _is_users(error.filename):
-        text = (error.text or "").strip()
-        return f'\n  File "{error.filename}", line {error.lineno}' + f"\n    {text}" * bool(text)
+    if isinstance(error, SyntaxError) and error.filename and _is_user_file(error.filename):
+        code = (error.text or "").strip()
+        return _format_line(f'"{error.filename}", line {error.lineno}', code)
     steps = traceback.extract_tb(error.__traceback__)
-    users = [step for step in steps if _is_users(step.filename)]
-    if users:
-        step = users[-1]
-        line = f"\n    {step.line}" if step.line else ""
-        return f'\n  File "{step.filename}", line {step.lineno}, in {step.name}{line}'
-    return place(error.__cause__) if error.__cause__ is not None else ""
+    for step in reversed(steps):
+        if _is_user_file(step.filename):
+            return _format_line(f'"{step.filename}", line {step.lineno}, in {step.name}', step.line)
+    return find_user_line(error.__cause__) if error.__cause__ is not None else ""
 
 
-def split_place(text: str) -> tuple[str, str]:
-    """Divide a text that ends with what ``place`` gave into what is said, and the place."""
-    match = _PLACE.search(text)
+def _format_line(where: str, code: str | None) -> str:
+    return f"\n  File {where}\n    {code}" if code else f"\n  File {where}"
+
+
+def split_user_line(text: str) -> tuple[str, str]:
+    """Return a text without the end that ``find_user_line`` gave it, and that end."""
+    match = _USER_LINE.search(text)
     return (text[: match.start()], match[0]) if match else (text, "")
 
 
-def whole_traceback(error: BaseException) -> str:
-    """Return the traceback of an exception with those of its causes, as Python prints it."""
+def format_traceback(error: BaseException) -> str:
+    """Return the traceback of an exception and its causes, as Python prints it."""
     return "".join(map(_truncate, traceback.format_exception(error)))
 
 
 def _truncate(text: str) -> str:
-    """Return a text that is kept for every query, and may be a whole page of a server."""
-    if len(text) <= _MOST_CHARACTERS:
+    """Truncate a text that is kept for every query: it may be a whole page of a server."""
+    if len(text) <= _MAX_CHARACTERS:
         return text
-    return f"{text[:_MOST_CHARACTERS]}... ({len(text):,} characters)"
+    return f"{text[:_MAX_CHARACTERS]}... ({len(text):,} characters)"
 
 
 @cache
-def _is_users(file: str) -> bool:
+def _is_user_file(file: str) -> bool:
     """Return whether code is a user's: neither of this package nor installed.
 
     A notebook's cell and a contributed plug-in are a user's. Whoever wrote a plug-in that is
@@ -104,6 +112,7 @@ def _is_users(file: str) -> bool:
     path = Path(file).resolve()
     if any(path.is_relative_to(folder) for folder in contrib.FOLDERS.values()):
         return True
-    installed = {"site-packages", "dist-packages"} & set(path.parts)
-    library = (Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib"))
-    return not installed and not any(path.is_relative_to(folder) for folder in (_PACKAGE, *library))
+    if {"site-packages", "dist-packages"} & set(path.parts):
+        return False
+    library = [Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib")]
+    return not any(path.is_relative_to(folder) for folder in (_PACKAGE, *library))

@@ -15,7 +15,7 @@ from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import Corpus, CorpusInfo, Dataset, Query, Table
 from target_bench.core.text_tables import list_first
 from target_bench.core.unicode_text import compose
-from target_bench.core.user_code import describe_exception, message, place
+from target_bench.core.user_code import describe_with_line, find_user_line, read_message
 from target_bench.data.cache import QUERIES, TABLES, Kind, Part, Reading, read_cached
 from target_bench.data.checks import (
     check_queries,
@@ -134,12 +134,14 @@ def _explain_errors(plugin: CorpusLoader, releases: Sequence[Release], what: str
         raise
     except OSError as error:
         file = f"{error.filename}: " if error.filename else ""
-        reason = error.strerror or message(error)
-        raise DataError(f"{where}: {file}cannot be read: {reason}{place(error)}") from error
+        reason = error.strerror or read_message(error)
+        raise DataError(
+            f"{where}: {file}cannot be read: {reason}{find_user_line(error)}"
+        ) from error
     except BaseException as error:
         if is_own_code(type(plugin)):
             raise
-        raise PluginError(f"{where}: {describe_exception(error)}{place(error)}") from error
+        raise PluginError(f"{where}: {describe_with_line(error)}") from error
 
 
 def make_dataset(

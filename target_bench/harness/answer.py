@@ -9,7 +9,7 @@ from target_bench.core.errors import PluginError
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import PromptedRequest, PromptWriter
 from target_bench.core.schema import Dataset, Generation, GenerationRequest, Query, Retrieval
-from target_bench.core.user_code import process_restored, split_place
+from target_bench.core.user_code import restore_process, split_user_line
 from target_bench.harness.consent import Confirm, estimate_generator
 from target_bench.harness.rank import MOST_FAILURES
 from target_bench.harness.run_notes import begin_work, repeat_notes, warn_of_reuse
@@ -78,7 +78,7 @@ def answer(
         start, watch = time.perf_counter(), cache_use.CacheWatch()
         any_done = any(record.generation.error is None for record in records.values())
         try:
-            with process_restored():
+            with restore_process():
                 for answered in answers(todo):
                     yield [answered]
                     n += 1
@@ -115,7 +115,7 @@ def answer(
 
 
 def _fault(label: str, generation: Generation) -> PluginError:
-    problem, line_of_user = split_place(str(generation.error))
+    problem, line_of_user = split_user_line(str(generation.error))
     fault = PluginError(
         f"generator {label} failed on the first {MOST_FAILURES} queries, of "
         f"{generation.query_id!r}: {problem}\nFix the generator and run again.{line_of_user}"

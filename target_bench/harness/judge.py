@@ -10,7 +10,7 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
 from target_bench.core.task import Task
-from target_bench.core.user_code import process_restored
+from target_bench.core.user_code import restore_process
 from target_bench.data.selection import select_task
 from target_bench.harness.consent import Confirm, estimate_judge
 from target_bench.harness.score import all_answers, answer_task, check_known, scorable
@@ -51,7 +51,7 @@ def judge(
         start = time.perf_counter()
         judging = task_judge.judged(todo, dataset, generations, rankings)
         try:
-            with process_restored(), closing(judging):
+            with restore_process(), closing(judging):
                 for judgement in judging:
                     yield [judgement]
                     observer.advance(1)

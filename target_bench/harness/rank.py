@@ -18,7 +18,7 @@ from target_bench.core.plugin_errors import plugin_errors
 from target_bench.core.retrieve import get_batch_size, retrieve_tables
 from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import Dataset, Query, Retrieval
-from target_bench.core.user_code import process_restored, split_place
+from target_bench.core.user_code import restore_process, split_user_line
 from target_bench.harness.consent import Confirm, Estimate
 from target_bench.harness.run_notes import add_notes, begin_work, repeat_notes, warn_of_reuse
 from target_bench.harness.systems import System
@@ -165,7 +165,7 @@ def _embed(retriever: System, dataset: Dataset, observer: Observer) -> float:
     observer.stage(f"{retriever.label}: embed {dataset.info.name}")
     where = f"embed_corpus on {dataset.info.name} {dataset.split}"
     with (
-        process_restored(),
+        restore_process(),
         plugin_errors(f"retriever {retriever.label}", where),
         times.time_work() as took,
     ):
@@ -239,7 +239,7 @@ def _read_notes(retriever: System, observer: Observer) -> list[str]:
 def _fault(
     retriever: System, dataset: Dataset, query: Query, ranking: Retrieval, n_failed: int
 ) -> PluginError:
-    problem, line_of_user = split_place(str(ranking.error))
+    problem, line_of_user = split_user_line(str(ranking.error))
     fault = PluginError(
         f"retriever {retriever.label} failed on the first {n_failed} queries of "
         f"{dataset.info.name} {dataset.split}, of {query.id!r}: {problem}\n"
@@ -292,7 +292,7 @@ def _time_single_queries(
 
     name = type(plugin).__name__
     with (
-        process_restored(),
+        restore_process(),
         plugin_errors(name, "retrieve, of a single query"),
         cache_use.turned_off(),
     ):

@@ -22,7 +22,7 @@ from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import Dataset, Retrieval, copy_json
 from target_bench.core.task import Task, given_tables
 from target_bench.core.text_tables import list_first
-from target_bench.core.user_code import process_restored
+from target_bench.core.user_code import restore_process
 from target_bench.harness.answer import answer
 from target_bench.harness.begin import (
     begin_run,
@@ -142,7 +142,7 @@ def _finish_after(run: Run, label: str, observer: Observer) -> Iterator[None]:
     """Time the scoring inside; then record that the run is finished."""
     observer.stage(f"{label}: score")
     start = time.perf_counter()
-    with process_restored():
+    with restore_process():
         yield
     seconds = run.manifest.seconds
     if not run.reused or "score" not in seconds:

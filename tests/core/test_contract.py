@@ -11,7 +11,7 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.ranking import Ranked, Ranking
 from target_bench.core.retrieve import retrieve_tables
 from target_bench.core.schema import Corpus, Query, Retrieval, Table, TableId
-from target_bench.core.user_code import split_place
+from target_bench.core.user_code import split_user_line
 from target_bench.data.tables import MemoryCorpus
 
 CORPUS = MemoryCorpus(Table(TableId("db", f"t{i}"), ("a",), ((str(i),),)) for i in range(6))
@@ -123,7 +123,7 @@ def test_faults(answer: Any, fault: str, kind: type[Any]) -> None:
 
 def _errors(retrievals: Sequence[Retrieval]) -> list[str | None]:
     """Return the errors without the lines of this file that they end with."""
-    return [None if r.error is None else split_place(r.error)[0] for r in retrievals]
+    return [None if r.error is None else split_user_line(r.error)[0] for r in retrievals]
 
 
 def _yields(error: BaseException) -> Any:

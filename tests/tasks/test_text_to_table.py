@@ -11,7 +11,7 @@ from target_bench import Generator, judge_answers, score_answers
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.registry import make_task
 from target_bench.core.schema import Generation, GenerationRequest
-from target_bench.core.user_code import split_place
+from target_bench.core.user_code import split_user_line
 from target_bench.data.load import load
 from target_bench.data.selection import select_task
 from target_bench.harness.consent import Estimate
@@ -116,7 +116,7 @@ def test_an_answer_that_a_judge_failed_to_judge_is_judged_again() -> None:
     made = judge_answers(few, answers, task)
     failed = made["t2t-0001"].record["failed"]
     error = "raised: TimeoutError: the server is down"
-    assert {name: split_place(text)[0] for name, text in failed.items()} == {"p_score": error}
+    assert {name: split_user_line(text)[0] for name, text in failed.items()} == {"p_score": error}
     report = score_answers(few, answers, task, made).report
     assert report is not None
     assert report["p_score"] == {"asked": 1, "counted": 0}

@@ -17,7 +17,7 @@ from target_bench.core.registry import find_task
 from target_bench.core.run_config import EXTRACTIVE, RunConfig, options_read
 from target_bench.core.settings import split_name
 from target_bench.core.text_tables import count_noun
-from target_bench.core.user_code import describe_exception, place
+from target_bench.core.user_code import describe_with_line
 from target_bench.harness.yaml_file import add_name
 
 if TYPE_CHECKING:
@@ -257,7 +257,7 @@ def run_cell(cell: SweepCell, observer: Observer) -> CellOutcome:
         seconds, trace = time.perf_counter() - start, traceback.format_exc()
         if isinstance(error, TargetBenchError):
             return fail_cell(cell, str(error), error.exit_code, seconds, trace)
-        return fail_cell(cell, describe_exception(error) + place(error), 1, seconds, trace)
+        return fail_cell(cell, describe_with_line(error), 1, seconds, trace)
     small = Result(result.run)  # without the queries
     return CellOutcome(cell, time.perf_counter() - start, small)
 

@@ -12,7 +12,7 @@ from target_bench.core.errors import TargetBenchError, check_at_least_one
 from target_bench.core.model_objects import ExternalObject
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
-from target_bench.core.user_code import place, whole_traceback
+from target_bench.core.user_code import find_user_line, format_traceback
 from target_bench.models.cache import AnswerCache, ModelReply, request_key, select_unrecorded
 from target_bench.models.local_models import replace_surrogates
 from target_bench.models.remote.failures import Failure, classify_error
@@ -114,8 +114,8 @@ class RemoteGenerator(Generator):
         failure, trace = classify_error(error), None
         if failure is None:  # not what a server said: perhaps a user's own code
             message = " ".join(without_secrets(str(error)).split())[:_LONGEST]
-            problem = f"raised: {type(error).__name__}: {message}{place(error)}"
-            trace = without_secrets(whole_traceback(error))
+            problem = f"raised: {type(error).__name__}: {message}{find_user_line(error)}"
+            trace = without_secrets(format_traceback(error))
         else:
             problem = str(failure)
         tokens = error.tokens if isinstance(error, Failure) else (None, None)
