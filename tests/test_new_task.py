@@ -80,7 +80,7 @@ class RowToText(Task):
         read = [None if each.error else each.text[: self.longest] or None for each in given]
         return [(text, q.references) for text, q in zip(read, dataset.queries)]
 
-    def parsed(self, examples):
+    def parse_answers(self, examples):
         return [text for text, _ in examples]
 
     def report(self, dataset, examples):

@@ -43,7 +43,7 @@ def print_results(results: "Sequence[Result]", on_data: Sequence[str], every: bo
         print_tables(replace(table, title=""), *others, *make_slice_tables(group))
         for result in group:
             for block in summarize_answers(result):
-                if every or block.is_first:
+                if every or block.is_always_shown:
                     say_wrapped(f"{result.command.label}: {block}", "  ")
         say("")
     if len(groups) > 1:

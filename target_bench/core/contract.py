@@ -55,7 +55,7 @@ class Retriever(ABC):
 
     Attributes:
         VERSION: for retrievers of this package: raised with every change that can change a ranking,
-            so that no stored run is reused. Your own is identified by its source files.
+            so that no earlier run is reused. Your own is identified by its source files.
         packages: distributions whose versions can change a ranking; recorded with every run.
         queries_at_once: the largest batch of ``retrieve_batch``; rankings are written to disk after
             each batch.
@@ -168,11 +168,11 @@ class Generator(ABC):
             answer = self.generate(request)
             yield Generation(request.query_id, answer) if isinstance(answer, str) else answer
 
-    def unanswered(self, requests: Iterable[GenerationRequest]) -> Iterator[GenerationRequest]:
+    def find_unanswered(self, requests: Iterable[GenerationRequest]) -> Iterator[GenerationRequest]:
         """Yield the requests whose answers are not recorded and would be sent. Default: all."""
         yield from requests
 
-    def estimated_cost(
+    def estimate_cost(
         self,
         n_requests: int,  # noqa: ARG002 (for those that cost something)
         input_tokens: int,  # noqa: ARG002 (the contract's argument)
@@ -202,7 +202,7 @@ class _Rule(NamedTuple):
     """The values that an attribute may have."""
 
     is_valid: Callable[[Any], bool]
-    words: str
+    expected: str  # for the message
 
 
 def _are_names(value: Any) -> bool:
@@ -270,7 +270,7 @@ def _check(kind: str, plugin: object, methods: Mapping[str, str]) -> None:
             value = getattr(plugin, name, None)
             if value is not None and not rule.is_valid(value):
                 raise PluginError(
-                    f"{label}: its {name} is {show_value(value)}; expected {rule.words}"
+                    f"{label}: its {name} is {show_value(value)}; expected {rule.expected}"
                 )
         is_paid(plugin)  # calls parts(), which may raise: here, and not in the middle of a run
 

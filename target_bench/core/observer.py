@@ -1,4 +1,4 @@
-"""The observer: what an evaluation reports while it runs, and bars of tqdm that show it."""
+"""The observer, which an evaluation tells of its progress, and one that shows bars of tqdm."""
 
 import os
 import sys
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Observer:
-    """The interface for progress and warnings. Override what interests you; defaults are silent.
+    """Is told of progress and warnings. Override what interests you; the others are silent.
 
     ```python
     from target_bench import Observer, evaluate
@@ -34,58 +34,57 @@ class Observer:
     ```
 
     Warnings go to Python's ``warnings`` unless ``warning`` is overridden. A sweep runs many cells,
-    some at the same time: it reports which cell begins and ends, and reports progress in a cell to
-    ``of_cell`` of that cell: of one in another process, its warnings when it ends. All calls come
-    in the process that called the sweep.
+    some at the same time. It tells when each begins and ends, and tells ``observe_cell`` of a cell
+    of the progress in it; of a cell in another process only its warnings, when it ends. All calls
+    are made in the process of the sweep.
     """
 
     def stage(self, name: str, total: int | None = None) -> None:
-        """Begin a stage (load, embed, retrieve, score) of ``total`` steps where known."""
+        """Begin a stage (load, embed, retrieve, score) of ``total`` steps; None: not known."""
 
     def advance(self, steps: int) -> None:
         """Count ``steps`` more steps of the current stage as done."""
 
     def finished(self) -> None:
-        """Report that a call of ``evaluate`` ended, in whichever way."""
+        """Report that a call of ``evaluate`` returned or raised."""
 
     def answered(self, generation: Generation) -> None:
         """Report an answer of a generator, or its failure: text, tokens, cost and seconds."""
 
     def waiting(self, reason: str, seconds: float) -> None:
-        """Report that nothing happens for a while, and why.
+        """Report that the run waits for some seconds; 0: not known, as for another process's lock.
 
-        Default: a warning where it is not known how long (``seconds`` is 0), as when another
-        process is at the same run.
+        Default: a warning if it is not known.
         """
         if not seconds:
             self.warning(reason)
 
     def warning(self, message: str) -> None:
         """Warn the user of something; the run goes on."""
-        warnings.warn(without_secrets(message), stacklevel=_frames_in_package())
+        warnings.warn(without_secrets(message), stacklevel=_find_stacklevel())
 
     def note(self, message: str) -> None:
-        """Tell the user something about the data that many questions may depend on."""
+        """Tell the user of a property of the data that may concern many questions."""
         self.warning(message)
 
-    def of_cell(self, number: int) -> "Observer":  # noqa: ARG002 (for those that tell them apart)
+    def observe_cell(self, number: int) -> "Observer":  # noqa: ARG002 (for overrides)
         """Return the observer of the stages, answers and warnings of a cell. Default: this one."""
         return self
 
     def cell_started(self, number: int, name: str) -> None:
-        """Report that a cell of a sweep begins; again if its worker was lost and it runs again.
+        """Report that a cell of a sweep begins; again if its worker process was lost.
 
         Args:
-            number: its place in the sweep, from 1.
-            name: what it runs.
+            number: its number in the sweep, from 1.
+            name: its retriever, generator, corpus and options.
         """
 
     def cell_finished(self, number: int, name: str, outcome: Mapping[str, Any]) -> None:
         """Report that a cell is finished, or failed.
 
         Args:
-            number: its place in the sweep, from 1.
-            name: what it ran.
+            number: as for ``cell_started``.
+            name: as for ``cell_started``.
             outcome: as JSON: ``state`` (finished, reused, failed), ``error``, ``folder``,
                 ``seconds``, ``scores`` (metric -> value), ``n_queries``, ``failed_queries``,
                 ``input_tokens``, ``output_tokens`` and ``cost``.
@@ -124,7 +123,7 @@ class Progress(Observer):
         """Show a bar, or the name alone where the number of steps is not known."""
         self.finished()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that there are no ipywidgets
+            warnings.simplefilter("ignore")  # tqdm warns if there are no ipywidgets
             from tqdm.auto import tqdm
         self._bar = tqdm(
             total=total, desc=name, leave=False, bar_format=None if total else "{desc} ..."
@@ -153,13 +152,13 @@ def default_observer() -> Observer:
 _PACKAGE = f"{Path(__file__).parents[1]}{os.sep}"
 
 
-def _frames_in_package() -> int:
-    """Return the ``stacklevel`` that names the line of the user who called the package."""
+def _find_stacklevel() -> int:
+    """Return the ``stacklevel`` of the user's line that called this package."""
     files: list[str] = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         files.append(frame.f_code.co_filename)
         frame = frame.f_back
-    # The outermost frame of ours: between them are those of the standard library, of a with block.
+    # The outermost frame of the package: frames of contextlib lie between those of the package.
     ours = max(i for i, file in enumerate(files) if file.startswith(_PACKAGE))
     return min(ours + 2, len(files))

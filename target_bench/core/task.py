@@ -1,4 +1,4 @@
-"""The contract of a task: where its tables come from, what an answer is, how it is scored."""
+"""The contract of a task: how it asks, reads answers, judges and scores them."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -20,23 +20,23 @@ from target_bench.core.schema import (
 )
 
 TableSource = Literal["retrieved", "given", "none"]
-"""Where the tables of a prompt come from: a ranking, the query itself, or there are none."""
+"""The tables of a prompt: retrieved ones, the gold tables, or none."""
 
 FAILED = "failed"
-"""The entry of a judgement's record of what could not judge -> its error.
+"""The entry judge -> error in the record of a judgement, for judges that failed.
 
-Such an answer is scored by what there is, and ``unjudged`` lists its query again.
+The answer is scored without them, and ``find_unjudged`` lists its query again.
 """
 
 NOT_JUDGED = "not judged: "
-"""First words of the error of such an answer in a result."""
+"""The beginning of the error of such an answer in ``Result.errors``."""
 
 ExamplesT = TypeVar("ExamplesT")
 
 
 @dataclass(frozen=True, slots=True)
 class Predictions:
-    """The outputs of a system for the queries of a dataset, all by query id.
+    """The outputs of a system, by query id.
 
     ```python
     from target_bench import Predictions, Retrieval, TableId
@@ -49,7 +49,7 @@ class Predictions:
     Attributes:
         rankings: the tables of each query; empty where nothing was retrieved.
         answers: the answer to each query, failed ones included; empty for rankings alone.
-        judgements: what judging found out about each answer; empty for a task without judging.
+        judgements: the judgement of each answer; empty for a task without a judge.
         depth: the largest cutoff of rankings; 0 without any.
     """
 
@@ -60,7 +60,7 @@ class Predictions:
 
 
 class Outputs(NamedTuple):
-    """What a metric as a function reads: the queries that are scored, and what a system gave."""
+    """The input of a metric that is a function."""
 
     dataset: Dataset
     predictions: Predictions
@@ -68,7 +68,7 @@ class Outputs(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SummaryBlock:
-    """A line of a task's summary, as data: terminal, report and site render it.
+    """A line of a task's summary, which terminal and report lay out.
 
     ```python
     from target_bench import SummaryBlock
@@ -78,26 +78,26 @@ class SummaryBlock:
     ```
 
     Attributes:
-        label: what it is about; may be empty.
-        counts: name -> number, or a number as it is to be shown.
-        text: a sentence; shown in place of, or before, the counts.
-        is_first: whether ``run`` and ``score`` print it without ``--verbose``, too.
+        label: its subject; may be empty.
+        counts: name -> number, or text of a number.
+        text: a sentence, which stands before the counts.
+        is_always_shown: whether ``run`` and ``score`` print it also without ``--verbose``.
     """
 
     label: str
     counts: Mapping[str, int | str] = field(default_factory=dict)
     text: str = ""
-    is_first: bool = False
+    is_always_shown: bool = False
 
     def __str__(self) -> str:
         listed = ", ".join(f"{name} {value}" for name, value in self.counts.items())
-        details = "; ".join(part for part in (self.text, listed) if part)
+        details = "; ".join(filter(None, (self.text, listed)))
         return f"{self.label}: {details}" if self.label else details
 
 
 @dataclass(frozen=True, slots=True)
 class PromptStyle:
-    """How a task asks; for tasks that ask in another way than question answering.
+    """How a task asks. The default is that of question answering.
 
     ```python
     from target_bench import PromptStyle, Task
@@ -114,99 +114,104 @@ class PromptStyle:
 
     Attributes:
         file: the YAML file with its templates. Default: ``<name>.yaml`` beside the file of the
-            task's class, else of a class that it is made from, else that of question answering.
-        writer: (options, database id -> file, whether the generator follows JSON schemas) -> what
-            writes its requests. Default: the templates are filled with the tables of a query
-            (``models.prompts.prompting.make_prompt_writer``).
+            task's class, else of a base class, else that of question answering.
+        writer: makes the writer of its requests from the ``RunConfig``, the files of databases by
+            their id, and whether the generator follows JSON schemas. Default: the templates are
+            filled with the tables of a query (``models.prompts.prompting.make_prompt_writer``).
         schema: the JSON schema of an answer; None for answers in prose.
-        reads_prose: whether it reads an answer in prose as well, where JSON is asked for.
+        reads_prose: whether it can read an answer in prose although it has a schema.
     """
 
     file: Path | None = None
-    # of a RunConfig, which reads metrics, which read tasks: its type would close a circle
+    # Any for RunConfig: importing it here would close a circle.
     writer: Callable[[Any, Mapping[str, Path], bool], PromptWriter] | None = None
     schema: Mapping[str, Any] | None = None
     reads_prose: bool = False
 
 
 class AnswerJudge(ABC):
-    """What judges the answers to a task, one by one, before they are scored, as SQL is executed.
+    """Judges the answers to a task one by one, before they are scored: SQL is executed, say.
 
     ```python
     from target_bench import AnswerJudge, Generation, Judgement, load
 
     class Short(AnswerJudge):
-        def unjudged(self, dataset, generations, retrievals, known):
-            return [query for query in dataset.queries if query.id not in known]
+        def find_unjudged(self, dataset, generations, retrievals, stored):
+            return [query for query in dataset.queries if query.id not in stored]
 
-        def judged(self, queries, dataset, generations, retrievals):
+        def make_judgements(self, queries, dataset, generations, retrievals):
             for query in queries:
                 yield Judgement(query.id, "", {"short": len(generations[query.id].text) < 20})
 
     dataset = load("mini")
     answers = {query.id: Generation(query.id, "Paris") for query in dataset.queries}
-    print(next(Short().judged(dataset.queries, dataset, answers, {})).record)  # {'short': True}
+    (first, *_) = Short().make_judgements(dataset.queries, dataset, answers, {})
+    print(first.record)  # {'short': True}
     ```
 
     A task sets ``judge`` to one, perhaps to itself. Judgements are stored as they are yielded, so a
     killed run continues.
 
     Attributes:
-        replays: whether judging cannot be repeated, as where a model judges; a run of such a
-            task cannot be submitted to a leaderboard.
+        is_repeatable: whether the same answer always gets the same judgement, unlike where a model
+            judges: only then can a run be submitted to a leaderboard.
         packages: distributions whose versions can change a judgement; recorded with every run.
     """
 
-    replays: bool = False
+    is_repeatable: bool = True
     packages: tuple[str, ...] = ()
 
     def parts(self) -> Mapping[str, object]:
-        """Return name -> plug-in of what judges, where that is one. Default: none."""
+        """Return name -> plug-in that it uses. Default: none."""
         return {}
 
     @abstractmethod
-    def unjudged(
+    def find_unjudged(
         self,
         dataset: Dataset,
         generations: Mapping[str, Generation],
         retrievals: Mapping[str, Retrieval],
-        known: Mapping[str, Judgement],
+        stored: Mapping[str, Judgement],
     ) -> Sequence[Query]:
-        """List the queries without a judgement of the answer and the data as they are now.
+        """List the queries whose answer has no stored judgement.
 
         Args:
             dataset: queries, references and data.
-            generations: query id -> its answer, of every query.
-            retrievals: query id -> its tables; may lack queries.
-            known: query id -> its judgement, perhaps of something else.
+            generations: query id -> its answer, for every query.
+            retrievals: query id -> its tables; queries may be missing.
+            stored: query id -> judgement, perhaps of another answer or on other data.
 
         Raises:
             ConfigError: the answers cannot be judged on these data.
         """
 
     @abstractmethod
-    def judged(
+    def make_judgements(
         self,
         queries: Sequence[Query],
         dataset: Dataset,
         generations: Mapping[str, Generation],
         retrievals: Mapping[str, Retrieval],
     ) -> Generator[Judgement, None, None]:
-        """Judge the answers to some queries; each comes as soon as it is judged, in any order.
+        """Judge the answers to some queries; yield each judgement once it is made, in any order.
 
         Raises:
-            BudgetError: the time for all of them is over.
+            BudgetError: the time limit for all of them is over.
         """
 
 
 def _drop_hidden(record: Mapping[str, Any]) -> Mapping[str, Any]:
     hidden = ("query_id", "fingerprint")
-    return {n: v for n, v in record.items() if n not in hidden and v not in (None, "", [], {})}
+    return {
+        name: value
+        for name, value in record.items()
+        if name not in hidden and value not in (None, "", [], {})
+    }
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What people see of a task.
+    """How a task and its answers are shown to people.
 
     ```python
     from target_bench import SummaryBlock, View
@@ -216,17 +221,16 @@ class View:
     ```
 
     Attributes:
-        takes: what a system is given, in words.
-        gives: what an answer is, in words.
-        slices: what its scores are broken down by unless asked for otherwise: names of metadata.
-        summary: sums up what ``Task.report`` gave.
-        breakdown: what ``Task.report`` gave -> why answers are wrong -> outcome -> number; a report
-            shows it as a table.
-        properties: those of its answers by which scores can be shown, besides those of queries.
-        remarks: what ``Task.report`` gave -> query id -> what is wrong with that query.
-        detail: the line of ``judgements.jsonl`` -> what a report shows of it, by name. An entry
-            ``verdict``, if there is one, is what became of the answer, in a word. Default: what is
-            not empty.
+        takes: the input of a system, in words.
+        gives: an answer, in words.
+        slices: the metadata by which scores are broken down in the report of a run.
+        properties: the keys of ``Task.properties``, for ``--by``.
+        summary: makes the summary from the result of ``Task.report``.
+        breakdown: makes a table from the result of ``Task.report``: reason why answers are wrong ->
+            outcome -> number.
+        remarks: makes remarks from the result of ``Task.report``: query id -> sentences.
+        detail: chooses what a report shows of the record of a judgement. An entry ``verdict`` is
+            the outcome in a word. Default: all that is not empty.
     """
 
     takes: str = ""
@@ -240,7 +244,7 @@ class View:
 
 
 class Task(ABC, Generic[ExamplesT]):
-    """A task: what a system is asked, and how its answers are read and scored.
+    """A task: how it asks a system, and how it reads and scores the answers.
 
     ```python
     from target_bench import Task, metric
@@ -258,30 +262,29 @@ class Task(ABC, Generic[ExamplesT]):
     print(Years().title, [each.name for each in Years().metrics([])])  # Years ['has_year']
     ```
 
-    A name and ``metrics`` make one, where these are functions; the rest has defaults. It runs on
-    every corpus with references of its kind (``answer``). Keep constructor arguments, its settings,
-    under their own names. ``ExamplesT`` is the type that its metrics read.
+    A name and metrics that are functions make one; the rest has defaults. It runs on every corpus
+    with references of its kind (``answer``). Keep constructor arguments as attributes of their
+    names. ``ExamplesT`` is the type that its metrics read.
 
     Attributes:
-        name: its short name, as recorded: a Python identifier in lower case.
+        name: its short name: a Python identifier in lower case.
         title: its name in full. Default: made of the name.
-        aliases: other names that users may write; a subclass with a name has those that it gives.
-        answer: what an answer is.
-        source: where the tables of a prompt come from; where they are retrieved, a run of it
-            begins with a retriever.
-        scores: what its metrics read, as their declarations name it: ``texts``, ``labels``,
-            ``SQL``, ``rankings``, or a word of its own; "" where they are functions.
-        scores_unlabelled: whether it has metrics that need no reference: where no query has one,
-            ``metrics`` gives those alone and all queries are scored.
-        main: the metric that decides between systems, without a cutoff: of a metric of rankings
-            the largest one counts. Default: the first of its metrics.
+        aliases: other names that users may write. A subclass with a name of its own inherits none.
+        answer: the kind of its answers.
+        source: where the tables of a prompt come from. If they are retrieved, a run needs a
+            retriever.
+        scores: the input of its metrics, as in ``MetricSpec.scores``: ``texts``, ``labels``,
+            ``SQL``, ``rankings``, or a word of its own; "" for functions.
+        scores_unlabelled: whether it has metrics that need no reference: if no query has one,
+            ``metrics`` returns those alone and all queries are scored.
+        main: the metric that decides between systems. Of a metric of rankings it is the name
+            without ``@k``: the largest cutoff counts. Default: the first of its metrics.
         prompt: how it asks.
-        judge: what judges its answers before they are scored, if anything does; an object may set
-            it where that follows from its settings.
-        view: what people see of it.
-        asked_as: its name with its settings, as it was asked for; None of one made in Python.
-        VERSION: of a task of this package; raised when what it asks, reads or judges can be another
-            than before. Your own is identified by its source files.
+        judge: the judge of its answers, if there is one; an object may set it by its settings.
+        view: how it is shown.
+        asked_as: its name with settings, as in the command; None for an object made in Python.
+        VERSION: for tasks of this package: raised when its requests, or how it reads or judges
+            answers, can change. Your own is identified by its source files.
     """
 
     name: ClassVar[str]
@@ -300,7 +303,7 @@ class Task(ABC, Generic[ExamplesT]):
 
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
-        if "name" in vars(cls):  # a task of its own, which the names of its base class do not mean
+        if "name" in vars(cls):
             cls.aliases = vars(cls).get("aliases", ())
             cls.title = vars(cls).get("title", cls.name.replace("_", " ").capitalize())
         for field_name, kinds in (("answer", AnswerKind), ("source", TableSource)):
@@ -313,62 +316,58 @@ class Task(ABC, Generic[ExamplesT]):
     def metrics(
         self, queries: Sequence[Query], cutoffs: Sequence[int] = ()
     ) -> Sequence[Metric[ExamplesT] | Metric[Outputs] | Callable[..., float | None]]:
-        """List what is computed over some queries: metrics, or functions as ``metric`` takes them.
+        """List the metrics to compute over some queries, or functions as ``metric`` takes them.
 
         Args:
-            queries: those that are scored.
+            queries: the scored queries.
             cutoffs: the cutoffs of rankings, ascending; empty for answers.
         """
 
     def examples(self, dataset: Dataset, predictions: Predictions) -> ExamplesT:
-        """Read predictions: what the metrics see of all queries of the dataset, in its order.
+        """Make the input of the metrics, in the order of the queries.
 
-        Default: both as they are, which metrics read that are functions.
+        Default: ``Outputs``, for metrics that are functions.
 
         Args:
-            dataset: the queries that are scored, each with a reference, or with
-                ``scores_unlabelled`` perhaps none of them.
-            predictions: with an entry for every one of them.
+            dataset: the scored queries. Each has a reference, or, with ``scores_unlabelled``, none.
+            predictions: the outputs of a system for every query.
 
         Raises:
-            BudgetError: the time for reading and scoring is over.
+            BudgetError: the time limit for reading and scoring is over.
         """
         return cast(ExamplesT, Outputs(dataset, predictions))
 
     def main_metric(self, queries: Sequence[Query]) -> str:  # noqa: ARG002 (for tasks of several)
-        """Return the metric that decides between systems on some queries. Default: ``main``."""
+        """Return the metric that decides between systems on these queries. Default: ``main``."""
         return self.main
 
-    def parsed(self, examples: ExamplesT) -> Sequence[object | None]:  # noqa: ARG002
-        """List the value read from each answer; None where there is none. Default: an empty list.
+    def parse_answers(self, examples: ExamplesT) -> Sequence[object | None]:  # noqa: ARG002
+        """List the value in each answer, None for an unreadable one; or nothing: all are readable.
 
-        An empty list says that every answer is readable.
+        Default: nothing.
         """
         return ()
 
     def properties(self, examples: ExamplesT) -> Mapping[str, Sequence[Any]]:  # noqa: ARG002
-        """Return property -> its value of every answer, for ``--by``. Default: none.
-
-        A value is a text or None.
-        """
+        """Return property -> text or None for each answer, for ``--by``. Default: none."""
         return {}
 
     def report(self, dataset: Dataset, examples: ExamplesT) -> Mapping[str, Any]:  # noqa: ARG002
-        """Return further findings about the answers, as JSON. Default: nothing."""
+        """Return further findings about the answers, as JSON, for ``view``. Default: nothing."""
         return {}
 
     def settings(self) -> list[str]:
-        """List the settings that change a score besides the metrics, for the identity of a run.
+        """List the settings, besides metrics, that change a score; they identify a run.
 
         Default: nothing.
         """
         return []
 
     def check(self, dataset: Dataset) -> None:
-        """Check the references before anything is asked. Default: every reference is valid.
+        """Check the references before a run. Default: every reference is valid.
 
         Args:
-            dataset: only its queries that have a reference.
+            dataset: the queries that have a reference.
 
         Raises:
             DataError: a reference is not valid; the message names the query.
@@ -376,10 +375,10 @@ class Task(ABC, Generic[ExamplesT]):
 
 
 def has_reference(task: Task[Any], query: Query) -> bool:
-    """Return whether a query can be scored: it has gold tables, or a reference."""
+    """Return whether a query can be scored: it has gold tables, or for answers a reference."""
     return bool(query.gold) if task.answer == "ranking" else any(query.answer)
 
 
 def given_tables(task: Task[Any], query: Query) -> tuple[TableId, ...]:
-    """Return the ids of a prompt's tables where they are given: the gold tables."""
+    """Return the tables of a prompt if they are not retrieved but given: the gold tables."""
     return query.gold if task.source == "given" else ()

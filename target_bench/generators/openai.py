@@ -93,7 +93,7 @@ class OpenAI(RemoteGenerator):
         kept = {name: value for name, value in settings.items() if name not in _CHANGES_NO_ANSWER}
         return kept | {"base_url": self._server.address}
 
-    def estimated_cost(self, n_requests: int, input_tokens: int) -> float | None:
+    def estimate_cost(self, n_requests: int, input_tokens: int) -> float | None:
         """Return the most that these requests can cost for these tokens; None without prices."""
         if self.max_tokens is None:
             return None

@@ -45,15 +45,15 @@ def estimate_generator(
 ) -> Estimate | None:
     """Count the requests whose answers are not recorded yet; None if there are none."""
     n_requests = tokens = 0
-    unanswered = getattr(generator, "unanswered", iter) if share == 1.0 else iter
-    for request in unanswered(requests):
+    find_unanswered = getattr(generator, "find_unanswered", iter) if share == 1.0 else iter
+    for request in find_unanswered(requests):
         n_requests += 1
         tokens += estimate_tokens(request.messages)
     n_requests, tokens = round(n_requests * share), round(tokens * share)
     if n_requests == 0:
         return None
-    estimated_cost = getattr(generator, "estimated_cost", None)
-    cost = estimated_cost(n_requests, tokens) if estimated_cost else None
+    estimate_cost = getattr(generator, "estimate_cost", None)
+    cost = estimate_cost(n_requests, tokens) if estimate_cost else None
     return Estimate(label, n_requests, tokens, cost)
 
 

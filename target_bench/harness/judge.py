@@ -41,7 +41,7 @@ def judge(
     def keep(stored: dict[str, Judgement]) -> dict[str, Judgement]:
         """Keep the judgements that still hold, after the question before paid ones."""
         known.update(stored)
-        open_ids = {q.id for q in task_judge.unjudged(dataset, generations, rankings, stored)}
+        open_ids = {q.id for q in task_judge.find_unjudged(dataset, generations, rankings, stored)}
         ask_if_paid(task, confirm, lambda: estimate_judge(task, label, len(open_ids)))
         return {query_id: each for query_id, each in stored.items() if query_id not in open_ids}
 
@@ -49,7 +49,7 @@ def judge(
         run.begin_work()
         observer.stage(f"{label}: judge", total=len(todo))
         start = time.perf_counter()
-        judging = task_judge.judged(todo, dataset, generations, rankings)
+        judging = task_judge.make_judgements(todo, dataset, generations, rankings)
         try:
             with restore_process(), closing(judging):
                 for judgement in judging:
@@ -116,11 +116,13 @@ def judge_answers(
     dataset = scorable(judged_task, select_task(dataset, judged_task))
     given = all_answers(dataset, answers)
     generations = {query_id: answered.generation for query_id, answered in given.items()}
-    todo = task_judge.unjudged(dataset, generations, rankings or {}, known or {})
+    todo = task_judge.find_unjudged(dataset, generations, rankings or {}, known or {})
     judgements = {
         query.id: known[query.id] for query in dataset.queries if known and query.id in known
     }
     if todo:
-        with closing(task_judge.judged(todo, dataset, generations, rankings or {})) as judging:
+        with closing(
+            task_judge.make_judgements(todo, dataset, generations, rankings or {})
+        ) as judging:
             judgements |= {judgement.query_id: judgement for judgement in judging}
     return judgements

@@ -207,10 +207,11 @@ def score_answers(
     ids = [query.id for query in scored.queries]
     computed = list_metrics(scored_task, scored.queries, (), metrics)
     values = _compute_values(computed, examples, ids, outputs)
-    read = scored_task.parsed(examples) or [True] * len(ids)
+    read = scored_task.parse_answers(examples) or [True] * len(ids)
     if len(read) != len(ids):
         raise PluginError(
-            f"task {scored_task.name}: parsed() lists {len(read)} values for {len(ids)} answers"
+            f"task {scored_task.name}: parse_answers() lists {len(read)} values for {len(ids)} "
+            "answers"
         )
     unlabelled = sum(not has_reference(scored_task, query) for query in dataset.queries)
     counts = _answer_counts(given, dict(zip(ids, read, strict=True)), unlabelled)

@@ -34,29 +34,29 @@ class Plugin(NamedTuple):
 
     target: str  # the label that the user gave it, else its name, file or module
     settings: Mapping[str, str]  # setting -> value, as it was written
-    is_named: bool = False  # whether the user gave it a label
+    has_label: bool = False  # whether the user gave it a label
 
 
 def read_plugins(run: "Result") -> dict[str, Plugin]:
     """Return kind -> plug-in: retriever, generator and task of a run, as far as it has them."""
-    command = run.command
-    names = {"retriever": command.retriever_name, "generator": command.generator_name}
-    texts = {kind: getattr(command, kind) for kind in PLUGINS}
-    texts["task"] = texts["task"] or run.identity.task
-    return {
-        kind: _read_plugin(kind, texts[kind], names.get(kind))
-        for kind in PLUGINS
-        if texts[kind] is not None
-    }
+    command, plugins = run.command, {}
+    if command.retriever is not None:
+        label = command.retriever_name
+        plugins["retriever"] = _read_plugin("retriever", command.retriever, label)
+    if command.generator is not None:
+        label = command.generator_name
+        plugins["generator"] = _read_plugin("generator", command.generator, label)
+    plugins["task"] = _read_plugin("task", command.task or run.identity.task, None)
+    return plugins
 
 
-def _read_plugin(kind: registry.Kind, text: str, name: str | None) -> Plugin:
+def _read_plugin(kind: registry.Kind, text: str, label: str | None) -> Plugin:
     try:
         target, settings = registry.split_settings(kind, text)
         written = written_settings(settings, text)
-    except ConfigError:  # a label, such as that of a file of rankings
+    except ConfigError:  # no plug-in, as a file of rankings
         target, written = text, {}
-    return Plugin(name or target, written, is_named=name is not None)
+    return Plugin(label or target, written, has_label=label is not None)
 
 
 def read_settings(run: "Result") -> dict[str, str]:
@@ -86,7 +86,7 @@ def read_settings(run: "Result") -> dict[str, str]:
 
 
 def describe_method(run: "Result") -> tuple[str, ...]:
-    """Return the settings that identify a method on any corpus.
+    """Return the settings by which a method is found again on another corpus.
 
     A plug-in with a label is identified by it, so that one method may have other settings on each
     corpus.
@@ -96,14 +96,14 @@ def describe_method(run: "Result") -> tuple[str, ...]:
         values.pop(name, None)
     if not run.identity.has_answers:
         values.pop("k", None)  # a deeper ranking is of the same method, a longer prompt is not
-    labelled = tuple(f"{kind}." for kind, plugin in read_plugins(run).items() if plugin.is_named)
+    labelled = tuple(f"{kind}." for kind, plugin in read_plugins(run).items() if plugin.has_label)
     return tuple(
         f"{name}={value}" for name, value in sorted(values.items()) if not name.startswith(labelled)
     )
 
 
 def describe_system(run: "Result") -> tuple[str, ...]:
-    """Return the settings that identify a system; its code and versions do not count."""
+    """Return all settings of a run; runs that have them in common are of one system."""
     values = read_settings(run)
     for path, value in flatten(run.identity.content):
         if "config." in path:  # constructor arguments of an object made in Python
@@ -148,7 +148,7 @@ def _label_plugins(plugins: Sequence[Plugin | None]) -> list[str]:
         if len(same_target) > 1:
             names = find_varying(same_target)
         else:
-            names = [] if plugin.is_named else list(plugin.settings)
+            names = [] if plugin.has_label else list(plugin.settings)
         written = ",".join(f"{k}={value}" for k, value in plugin.settings.items() if k in names)
         texts.append(f"{plugin.target}:{written}" if written else plugin.target)
     return texts

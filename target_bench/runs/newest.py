@@ -5,7 +5,7 @@ runs are of one system if their labels could not tell them apart (``differences.
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -94,16 +94,16 @@ def find_newest_runs_of_corpora(root: Path) -> NewestRuns:
 
 def _read_finished(root: Path) -> tuple[list[Result], int]:
     """Return the finished runs, oldest first, and how many more cannot be read."""
-    finished = [run for run in map(Result, list_run_folders(root)) if run.run.is_scored]
-    readable = [run for run in finished if _is_readable(run)]
-    return sorted(readable, key=_read_start), len(finished) - len(readable)
-
-
-def _is_readable(run: Result) -> bool:
-    try:
-        return bool(run.rankings_run.run.manifest and run.scores is not None)
-    except StoreError:
-        return False
+    runs, n_unreadable = [], 0
+    for run in map(Result, list_run_folders(root)):
+        if run.run.is_scored:
+            try:
+                _ = run.rankings_run.run.manifest, run.scores  # read here, to raise here
+            except StoreError:
+                n_unreadable += 1
+            else:
+                runs.append(run)
+    return sorted(runs, key=_read_start), n_unreadable
 
 
 def _read_start(run: Result) -> float:
@@ -124,8 +124,8 @@ def _read_data(run: Result) -> dict[str, Any]:
 def _read_options(run: Result) -> tuple[Any, ...]:
     """Return what runs in a comparison of several corpora have in common."""
     command, identity = run.command, run.identity
-    is_whole = command.about is None
-    return identity.task, is_whole, command.limit, command.distractors, identity.top_k
+    are_all_queries = command.about is None  # the task in about may differ between corpora
+    return identity.task, are_all_queries, command.limit, command.distractors, identity.top_k
 
 
 def _find_systems(
@@ -151,17 +151,11 @@ def _find_systems(
 
 def _describe_difference(run: Result, newest: Result, different: str) -> str:
     """Return the first option in which a run differs from the newest, else the data."""
-    mine, theirs = _list_options(run), _list_options(newest)
+    mine, theirs = (read_data_options(r) | {"cutoffs": r.identity.top_k} for r in (run, newest))
     for name in mine:
-        if mine[name] != theirs[name]:
+        if name != "queries" and mine[name] != theirs[name]:  # their number follows from others
             return f"with {name} {format_option(mine[name])}"
     return f"on other {different}"
-
-
-def _list_options(run: Result) -> Mapping[str, Any]:
-    options = read_data_options(run) | {"cutoffs": run.identity.top_k}
-    del options["queries"]  # their number follows from the others
-    return options
 
 
 def _baseline_key(run: Result) -> tuple[bool, bool, float]:

@@ -73,7 +73,7 @@ class FactVerification(Task[JudgedLabels]):
         labels = self._reader.read_all(dataset, predictions)
         return JudgedLabels(labels, [_read_gold(query) for query in dataset.queries])
 
-    def parsed(self, examples: JudgedLabels) -> Sequence[str | None]:
+    def parse_answers(self, examples: JudgedLabels) -> Sequence[str | None]:
         """Return the label in each answer; None where none can be read."""
         return examples.predicted
 

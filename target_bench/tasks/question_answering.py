@@ -76,7 +76,7 @@ class QuestionAnswering(Task[JudgedValues]):
             forms=read_forms(queries),
         )
 
-    def parsed(self, examples: JudgedValues) -> Sequence[str | None]:
+    def parse_answers(self, examples: JudgedValues) -> Sequence[str | None]:
         """Return the text of each answer; None if it has none."""
         return examples.texts
 

@@ -124,7 +124,7 @@ class TableToText(Task[JudgedSentences]):
         number = 1 if self.references == "first" else None
         return [tuple(query.references)[:number] for query in queries]
 
-    def parsed(self, examples: JudgedSentences) -> Sequence[str | None]:
+    def parse_answers(self, examples: JudgedSentences) -> Sequence[str | None]:
         """Return the sentence read in each answer; None where there is none, or it is too long."""
         return examples.readable
 

@@ -184,12 +184,12 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
         """Return execution accuracy under every rule, soft F1, and with ``repeats`` efficiency."""
         return [*sql_metrics(timed=self.repeats > 1)]
 
-    def unjudged(
+    def find_unjudged(
         self,
         dataset: Dataset,
         generations: Mapping[str, Generation],
         retrievals: Mapping[str, Retrieval],
-        known: Mapping[str, Judgement],
+        stored: Mapping[str, Judgement],
     ) -> list[Query]:
         """Return the queries without a judgement of the answer and the data as they are now.
 
@@ -212,9 +212,9 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
                 return judged.is_final and judgement.fingerprint == now
             return False
 
-        return [q for q in dataset.queries if not holds(known.get(q.id), answers[q.id])]
+        return [q for q in dataset.queries if not holds(stored.get(q.id), answers[q.id])]
 
-    def judged(
+    def make_judgements(
         self,
         queries: Sequence[Query],
         dataset: Dataset,
@@ -255,7 +255,7 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
         retrieved = ["yes" if all_there else "no" for all_there in examples.gold_retrieved]
         return {"outcome": outcomes} | ({_RETRIEVED: retrieved} if retrieved else {})
 
-    def parsed(self, examples: JudgedStatements) -> list[str | None]:
+    def parse_answers(self, examples: JudgedStatements) -> list[str | None]:
         """Return the SQL in each answer; None if there is none or a limit stopped its parsing."""
         return [answer.sql for answer in examples.judged]
 
@@ -324,7 +324,7 @@ def _summarize(report: Mapping[str, Any]) -> list[SummaryBlock]:
     blocks = [_count_judged(report), SummaryBlock("outcomes", report["outcomes"])]
     if "wrong" in report:
         shares = [_describe_wrong(name, counts) for name, counts in report["wrong"].items()]
-        blocks.append(SummaryBlock("wrong", text=", ".join(shares), is_first=True))
+        blocks.append(SummaryBlock("wrong", text=", ".join(shares), is_always_shown=True))
     notes = report.get("notes", ())
     blocks += [SummaryBlock("note", text=note) for note in notes[:_NOTES]]
     if len(notes) > _NOTES:
@@ -341,7 +341,7 @@ def _count_judged(report: Mapping[str, Any]) -> SummaryBlock:
     if differing := report["outcomes"].get("translation_differs"):
         reasons.append(f"{count_noun(differing, 'prediction')} {DIFFER}")
     text = "; ".join([counts, *reasons])
-    return SummaryBlock(f"judged in {report['engine']}", text=text, is_first=bool(differing))
+    return SummaryBlock(f"judged in {report['engine']}", text=text, is_always_shown=bool(differing))
 
 
 _WHY: Mapping[str, str] = {

@@ -75,7 +75,7 @@ class TextToTable(Task[Compared], AnswerJudge):
         self.judged_by = judged_by
         self.judge = self
         self.prompt = PromptStyle(writer=self._prompt_writer)
-        self.replays = judged_by is not None
+        self.is_repeatable = judged_by is None
         self._pair_judge = None if judged_by is None else PairJudge(judged_by)
         self._judge_settings = [self._pair_judge.setting()] if self._pair_judge else []
 
@@ -137,22 +137,22 @@ class TextToTable(Task[Compared], AnswerJudge):
         """List the settings that change a score, besides those of the metrics."""
         return [VERSION, f"format:{self.table_format}", *self._judge_settings]
 
-    def unjudged(
+    def find_unjudged(
         self,
         dataset: Dataset,
         generations: Mapping[str, Generation],
         _retrievals: Mapping[str, Retrieval],
-        known: Mapping[str, Judgement],
+        stored: Mapping[str, Judgement],
     ) -> list[Query]:
         """List the queries without a judgement of this answer, its data and these settings."""
         return [
             query
             for query in dataset.queries
-            if query.id not in known
-            or known[query.id].fingerprint != self._fingerprint(query, generations[query.id])
+            if query.id not in stored
+            or stored[query.id].fingerprint != self._fingerprint(query, generations[query.id])
         ]
 
-    def judged(
+    def make_judgements(
         self,
         queries: Sequence[Query],
         dataset: Dataset,  # noqa: ARG002 (the contract's argument)
@@ -222,7 +222,7 @@ class TextToTable(Task[Compared], AnswerJudge):
             "replies" in record or "p_score" in record.get(FAILED, {}),
         )
 
-    def parsed(self, examples: Compared) -> list[object | None]:
+    def parse_answers(self, examples: Compared) -> list[object | None]:
         """Return the tables in each answer; None where there is none."""
         return [comparison.answer.tables or None for comparison in examples]
 

@@ -22,7 +22,7 @@ class Dear:
             file.write("x")
         return "x"
 
-    def estimated_cost(self, n_requests, input_tokens):
+    def estimate_cost(self, n_requests, input_tokens):
         return n_requests / 8
 """
 

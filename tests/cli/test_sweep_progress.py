@@ -26,10 +26,10 @@ def test_lines_and_a_bar(
     view.n_cells = 3
     with view:
         view.cell_started(1, "one [x]")
-        view.of_cell(1).stage("bm25: retrieve", 280)
-        view.of_cell(1).advance(128)
+        view.observe_cell(1).stage("bm25: retrieve", 280)
+        view.observe_cell(1).advance(128)
         view.warning("mind this")
-        view.of_cell(2).warning("mind this")
+        view.observe_cell(2).warning("mind this")
         if view.bars:
             view.bars.refresh()
         view.cell_finished(1, "one [x]", DONE)

@@ -269,8 +269,8 @@ def test_settings_as_on_the_command_line() -> None:
     settings = "base_url='http://localhost:8000/v1',prices={input: 0.15, output: 0.60}"
     generator = registry.create("generator", f"openai:model=m,{settings}")
     assert generator.prices == {"input": 0.15, "output": 0.6}
-    assert generator.estimated_cost(1000, 1_000_000) == pytest.approx(0.15 + 0.6 * 0.512)
-    assert OpenAI("m").estimated_cost(1, 1) is None
+    assert generator.estimate_cost(1000, 1_000_000) == pytest.approx(0.15 + 0.6 * 0.512)
+    assert OpenAI("m").estimate_cost(1, 1) is None
 
 
 def test_the_identity_holds_what_can_change_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -373,7 +373,7 @@ def test_what_is_under_way_when_an_error_ends_it_is_kept() -> None:
         generator = OpenAI("m", server.base_url, concurrency=4)
         with pytest.raises(TargetBenchError, match="answers so far"):
             list(generator.generate_many(requests(4), Observer()))
-        assert {r.query_id for r in generator.unanswered(requests(4))} == {"q0"}
+        assert {r.query_id for r in generator.find_unanswered(requests(4))} == {"q0"}
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are others there")

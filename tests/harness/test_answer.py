@@ -193,7 +193,7 @@ class Priced(Generator):
         self.asked += 1
         return Generation(request.query_id, "x", input_tokens=100, output_tokens=1, cost=0.25)
 
-    def estimated_cost(self, n_requests: int, input_tokens: int) -> float:
+    def estimate_cost(self, n_requests: int, input_tokens: int) -> float:
         return n_requests * 0.25
 
 

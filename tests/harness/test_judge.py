@@ -79,19 +79,21 @@ def known() -> dict[str, Judgement]:
 def test_what_is_judged_again(known: dict[str, Judgement]) -> None:
     """Whatever a judgement follows from: answer, ranking, reference, database, settings."""
     task = TextToSQL()
-    assert task.unjudged(MINI, ANSWERS, RANKED, known) == []
+    assert task.find_unjudged(MINI, ANSWERS, RANKED, known) == []
     first, other = SPREAD[0], SPREAD[-1].database_id
     assert first.database_id != other
     answers = {**ANSWERS, first.id: Generation(first.id, "SELECT 1")}
-    assert task.unjudged(MINI, answers, RANKED, known) == [first]
+    assert task.find_unjudged(MINI, answers, RANKED, known) == [first]
     failed = {**ANSWERS, first.id: replace(ANSWERS[first.id], error="gone")}
-    assert task.unjudged(MINI, failed, RANKED, known) == [first]
+    assert task.find_unjudged(MINI, failed, RANKED, known) == [first]
     ranked = {**RANKED, first.id: Retrieval(first.id, (TableId(other, "t"),))}
-    assert task.unjudged(MINI, ANSWERS, ranked, known) == [first]
+    assert task.find_unjudged(MINI, ANSWERS, ranked, known) == [first]
     queries = (replace(first, answer="SELECT 2"), *SPREAD[1:])
-    assert task.unjudged(replace(MINI, queries=queries), ANSWERS, RANKED, known) == [queries[0]]
+    assert task.find_unjudged(replace(MINI, queries=queries), ANSWERS, RANKED, known) == [
+        queries[0]
+    ]
     for settings in ({"rule": "spider"}, {"timeout": 7.0}, {"repeats": 2}, {"engine": "duckdb"}):
-        assert TextToSQL(**settings).unjudged(MINI, ANSWERS, RANKED, known) == SPREAD
+        assert TextToSQL(**settings).find_unjudged(MINI, ANSWERS, RANKED, known) == SPREAD
 
 
 def test_a_database_of_another_content_is_another_database(
@@ -102,14 +104,14 @@ def test_a_database_of_another_content_is_another_database(
     file = Path(shutil.copy(MINI.databases[name], tmp_path / "elsewhere.sqlite"))
     moved = replace(MINI, databases={**MINI.databases, name: file})
     task = TextToSQL()
-    assert task.unjudged(moved, ANSWERS, RANKED, known) == []
+    assert task.find_unjudged(moved, ANSWERS, RANKED, known) == []
     with closing(sqlite3.connect(file)) as database, database:
         database.execute("CREATE TABLE one_more (a)")
     queries = [query for query in SPREAD if query.database_id == name]
-    assert task.unjudged(moved, ANSWERS, RANKED, known) == queries
+    assert task.find_unjudged(moved, ANSWERS, RANKED, known) == queries
     assert 0 < len(queries) < N
     others = {key: path for key, path in MINI.databases.items() if key != name}
-    unjudged = task.unjudged(replace(MINI, databases=others), ANSWERS, RANKED, known)
+    unjudged = task.find_unjudged(replace(MINI, databases=others), ANSWERS, RANKED, known)
     assert [query for query in unjudged if query.database_id == name] == queries
 
 

@@ -17,7 +17,7 @@ def test_answers_are_read_within_the_time(
 ) -> None:
     def read(text: str) -> list[object | None]:
         dataset = dataset_of(Query("q", "?", (), "True"))
-        return list(task.parsed(task.examples(dataset, answered(Generation("q", text)))))  # type: ignore[arg-type]  # its own
+        return list(task.parse_answers(task.examples(dataset, answered(Generation("q", text)))))  # type: ignore[arg-type]  # its own
 
     now = 100.0
     monkeypatch.setattr(answer_reading, "monotonic", lambda: now)

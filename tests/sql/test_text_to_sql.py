@@ -87,16 +87,16 @@ def test_wrong_answers_are_told_apart_by_what_was_retrieved(
     rankings = {name: Retrieval(name, tables) for name, tables in retrieved.items()}
     judgements: dict[str, Judgement] = {
         judgement.query_id: judgement
-        for judgement in task.judged(dataset.queries, dataset, answers, rankings)
+        for judgement in task.make_judgements(dataset.queries, dataset, answers, rankings)
     }
     examples = task.examples(dataset, Predictions(rankings, answers, judgements))
     report = task.report(dataset, examples)
     assert {name: [*counts] for name, counts in report["wrong"].items()} == wrong
-    assert [str(block) for block in task.view.summary(report) if block.is_first] == [line]
+    assert [str(block) for block in task.view.summary(report) if block.is_always_shown] == [line]
     properties = task.properties(examples)
     ids = [query.id for query in dataset.queries]
     assert dict(zip(ids, properties["outcome"], strict=True)) == OUTCOMES
-    assert [sql is None for sql in task.parsed(examples)] == [name == "none" for name in ids]
+    assert [sql is None for sql in task.parse_answers(examples)] == [name == "none" for name in ids]
     yes_no = ["yes" if {*BOTH} <= {*retrieved[name]} else "no" for name in ids]
     assert properties.get("gold_retrieved") == (yes_no if any(retrieved.values()) else None)
 

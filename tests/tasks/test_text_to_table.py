@@ -93,7 +93,7 @@ def test_faults_and_errors_are_counted_and_shown_for_each_query() -> None:
 def test_a_judge_is_asked_in_both_orders_and_its_replies_are_recorded() -> None:
     judge = Judge()
     task = TextToTable(judged_by=judge)
-    assert task.replays
+    assert not task.is_repeatable
     answers = GOLD | {"t2t-0002": ""}
     judgements = judge_answers(MINI, answers, task)
     n_asked = len(MINI.queries) - 1  # nobody is asked about an empty answer

@@ -240,7 +240,7 @@ def run_cell(cell: SweepCell, observer: Observer) -> CellOutcome:
     from target_bench.runs.result import Result
 
     observer.cell_started(cell.number, str(cell))
-    of_cell = observer.of_cell(cell.number)
+    cell_observer = observer.observe_cell(cell.number)
     start = time.perf_counter()
     try:
         (result,) = evaluate_pairs(
@@ -248,8 +248,8 @@ def run_cell(cell: SweepCell, observer: Observer) -> CellOutcome:
             cell.retriever,
             cell.generator or EXTRACTIVE,
             cell.config,
-            load_once=reuse_loader(cell, of_cell),
-            observer=of_cell,
+            load_once=reuse_loader(cell, cell_observer),
+            observer=cell_observer,
         )
     except PASSED_ON:
         raise

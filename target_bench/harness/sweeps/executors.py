@@ -99,7 +99,7 @@ class Local:
                 pre_dispatch=self.workers,
             )(start_cells())
         for outcome, warnings in outcomes:
-            _repeat_warnings(warnings, observer.of_cell(outcome.cell.number))
+            _repeat_warnings(warnings, observer.observe_cell(outcome.cell.number))
             yield outcome
 
 
@@ -163,7 +163,7 @@ class Ray:
                     except ray.exceptions.RayError as error:
                         yield fail_cell(cell, _describe_lost_worker(error))
                     else:
-                        _repeat_warnings(warnings, observer.of_cell(cell.number))
+                        _repeat_warnings(warnings, observer.observe_cell(cell.number))
                         yield outcome
             finally:
                 for task in running:

@@ -53,7 +53,7 @@ class RemoteGenerator(Generator):
     def connect(self) -> AbstractContextManager[Ask]:
         """Return the function that asks the model within a ``with`` block."""
 
-    def unanswered(self, requests: Iterable[GenerationRequest]) -> Iterator[GenerationRequest]:
+    def find_unanswered(self, requests: Iterable[GenerationRequest]) -> Iterator[GenerationRequest]:
         """Return the requests whose answers are not recorded."""
         key = self.answer_key()
         return iter(requests) if key is None else select_unrecorded(requests, key)

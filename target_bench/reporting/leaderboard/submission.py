@@ -303,7 +303,7 @@ def _check_names(member: str, run: RunManifest) -> None:
         raise RefusedError(f"{member}: generator: {run.task} is about {task.answer}")
     if (task.source == "retrieved") != (run.retriever is not None):
         raise RefusedError(f"{member}: retriever: the tables of {run.task} are {task.source}")
-    if task.judge is not None and task.judge.replays:
+    if task.judge is not None and not task.judge.is_repeatable:
         raise RefusedError(
             f"{member}: task: a model judges answers to {run.task}, so that others cannot compute "
             "its scores again",

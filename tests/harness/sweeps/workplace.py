@@ -105,7 +105,7 @@ class Paid(Counting):
 
     paid = True
 
-    def estimated_cost(self, n_requests, input_tokens):
+    def estimate_cost(self, n_requests, input_tokens):
         return n_requests * 0.5
 """
 

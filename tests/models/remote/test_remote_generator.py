@@ -121,7 +121,7 @@ def test_failures_are_named_by_their_kind_and_cost_one_query(
 def test_a_recorded_answer_is_never_asked_for_again(make: Make, server: OpenAIServer) -> None:
     first = _answers(make(server), 10)
     assert not any(answer.cached for answer in first)
-    assert [r.query_id for r in make(server).unanswered(_requests(12))] == ["id10", "id11"]
+    assert [r.query_id for r in make(server).find_unanswered(_requests(12))] == ["id10", "id11"]
     again = _answers(make(server), 12)
     assert [answer.cached for answer in again] == [True] * 10 + [False] * 2
     assert [(f.text, f.input_tokens, f.output_tokens, f.finish_reason) for f in again[:10]] == [
@@ -130,7 +130,7 @@ def test_a_recorded_answer_is_never_asked_for_again(make: Make, server: OpenAISe
     assert {answer.seconds for answer in again[:10]} == {None}
     assert set(server.asked.values()) == {1}
     assert not any(answer.cached for answer in _answers(make(server, cache=False), 3))
-    assert len(list(make(server, cache=False).unanswered(_requests(3)))) == 3
+    assert len(list(make(server, cache=False).find_unanswered(_requests(3)))) == 3
 
 
 def test_a_key_that_a_server_repeats_is_nowhere(

@@ -226,7 +226,7 @@ def test_answers_that_a_model_judges(
     runs: list[Path], packed_bm25: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No model is asked for a submission."""
-    monkeypatch.setattr(AnswerJudge, "replays", True)
+    monkeypatch.setattr(AnswerJudge, "is_repeatable", False)
     with pytest.raises(ConfigError, match="a model judges answers to text_to_sql"):
         pack(runs, card(), tmp_path / "a.tbs.zip")
     with pytest.raises(RefusedError, match="a model judges"):
