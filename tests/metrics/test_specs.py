@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,7 +33,6 @@ from target_bench.tables.answer_tables import FORMATS
 from target_bench.tables.table_metrics import DEFINITIONS as OF_TABLES
 
 SPECS = {spec.name: spec for spec in all_specs()}
-DOCS = Path(__file__).parents[2] / "docs" / "metrics.md"
 QUERIES = [
     Query(
         name,
@@ -206,32 +204,3 @@ def test_plugins_stand_for_a_run_by_their_rank() -> None:
     assert scores_module.headline(["recall@1", "recall@5", "recall@10", "mrr"], 5) == "recall@5"
     assert scores_module.deciding_metric(["recall@1", "rougeL", "token_f1"]) == "token_f1"
     assert scores_module.deciding_metric(["recall@1", "rougeL"]) is None
-
-
-def test_the_page_of_the_documentation_is_of_the_declarations() -> None:
-    """It lists every metric with its range, direction and tolerance, and the order of ranks."""
-    table, _, ranks = (
-        DOCS.read_text(encoding="utf-8").partition("## All metrics")[2].partition("* ")
-    )
-    documented = {
-        name: (scored, *rest)
-        for scored, names, *rest in re.findall(
-            r"^\| (\w+) \| (`.*`) " + r"\| (.*?) " * 3 + r"\|$", table, re.M
-        )
-        for name in re.findall(r"`(.*?)`", names)
-    }
-    assert documented == {
-        spec.name + "@k" * spec.at_k: (
-            spec.scores,
-            spec.range,
-            "higher" if spec.higher_is_better else "lower",
-            f"{spec.tolerance:g}",
-        )
-        for spec in SPECS.values()
-    }
-    ranked = sorted(
-        (s for s in SPECS.values() if s.rank is not None), key=lambda spec: spec.rank or 0
-    )
-    for listed, of_rankings in zip(ranks.split("* "), (False, True), strict=True):
-        names = [s.name + "@k" * s.at_k for s in ranked if (s.scores == "rankings") == of_rankings]
-        assert re.findall(r"`(.*?)`", listed) == names
