@@ -200,14 +200,15 @@ def _find_metric_changes(
 ) -> Iterator[Change]:
     signatures = [path.removeprefix(_METRIC) for path in paths if path.startswith(_METRIC)]
     names = [signature.partition("|")[0] for signature in signatures]
+    earlier = {signature.partition("|")[0] for signature in before.identity.metrics}
     for name in dict.fromkeys(names):
         if names.count(name) > 1:  # the signature before and the one after
             yield Change(f"metric {name} is computed in another way")
         else:
-            yield Change(f"metric {name} is in one of them alone")
+            yield Change(f"metric {name} was {'removed' if name in earlier else 'added'}")
     old, new = ((r.asked.options or {}).get("metrics") or [] for r in (before, after))
     for text in sorted({*old} ^ {*new}):
-        yield Change(f"metric {text} is in one of them alone")
+        yield Change(f"metric {text} was {'removed' if text in old else 'added'}")
 
 
 _OTHER_WORDS = {"top_k": "top-k", "depth": "the number of retrieved tables"}

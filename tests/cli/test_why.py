@@ -9,6 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from target_bench import load
+from target_bench.metrics import retrieval
 from target_bench.retrievers.bm25 import BM25
 from target_bench.runs.why import read_sources
 from tests.builders import json_lines
@@ -55,6 +56,10 @@ def _add_table_and_question(monkeypatch: pytest.MonkeyPatch) -> None:
     _add_table(monkeypatch)
     with Path("shop/queries.jsonl").open("a", encoding="utf-8") as file:
         file.write(json_lines([asked("t1", query_id="q2")]))
+
+
+def _remove_metric(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(retrieval.DEFINITIONS, "map")
 
 
 def _change_database(_: pytest.MonkeyPatch) -> None:
@@ -119,6 +124,9 @@ CASES = {
         "mini --limit 3 --retriever bm25", _new_version,
         why=f"the version of the retriever changed: {BM25.VERSION} → 999",
     ),
+    "metrics": Case(
+        "mini --limit 3 --retriever bm25", _remove_metric, why="metric map was removed",
+    ),
     "nothing": Case(OWN, why="nothing that changes a result differs", is_new=False),
 }  # fmt: skip
 
@@ -145,7 +153,7 @@ def test_a_metric_that_was_asked_for_again_is_no_cause(inside: Inside) -> None:
     _edit("mine.py", "list(corpus.ids)", "sorted(corpus.ids)")(pytest.MonkeyPatch())
     said = " ".join(inside(*run).out.split())
     assert "the code of mine.py changed" in said
-    assert "metrics.py:own is in one" not in said
+    assert "metrics.py:own was" not in said
 
 
 def test_files_of_one_name_each_have_a_copy(tmp_path: Path) -> None:
