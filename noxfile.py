@@ -35,7 +35,7 @@ def fast(session: nox.Session) -> None:
     """Run the first command and quick tests, or the tests that are named."""
     install(session, "test")
     session.run("target-bench", "run", "mini", "--out", session.create_tmp())
-    session.run("pytest", "-q", "-m", "not slow", *(session.posargs or FAST))
+    session.run("pytest", "-q", "-m", "not slow", *(session.posargs or ("-n", "logical", *FAST)))
 
 
 @nox.session
