@@ -1,8 +1,8 @@
-"""Reads from caches while something is timed: such a time says nothing about a system.
+"""Cache hits while a run is timed: its times then say nothing about a system, and are left out.
 
-What a run has computed itself and reads again does not count, as a cold run does so too. All is of
-the whole process, so that a plug-in's own threads count; of two runs that are timed at once in one
-process neither time says much anyway.
+An entry that the run has computed itself is no hit: it would be there in a run without any cache.
+Hits and computed entries are those of the whole process, so that a plug-in's own threads count. Of
+two runs that are timed at once in one process neither time says much anyway.
 """
 
 from collections import Counter
@@ -13,28 +13,28 @@ from threading import Lock
 from typing import Any
 
 ANSWERS = "recorded answers"
-"""What the cache of answers is called, and the one store of it."""
+"""The name of the cache of answers, and of its only store."""
 
 _lock = Lock()
-_reads: Counter[str] = Counter()
+_hits: Counter[str] = Counter()
 _computed: set[tuple[Hashable, Hashable]] = set()
-_off: ContextVar[bool] = ContextVar("target_bench_caches_off", default=False)
+_disabled: ContextVar[bool] = ContextVar("target_bench_caches_disabled", default=False)
 
 
 class CacheWatch:
-    """Watches a run from now on: what it computes, and which caches it reads besides."""
+    """Tells which caches a run hits from now on."""
 
     def __init__(self) -> None:
         with _lock:
             _computed.clear()
-            self._earlier = Counter(_reads)
+            self._earlier = Counter(_hits)
 
-    def used(self) -> list[str]:
-        """Return the caches that were read since the last call, sorted by name."""
+    def list_hits(self) -> list[str]:
+        """Return the caches that were hit since the last call, sorted by name."""
         with _lock:
-            now = Counter(_reads)
-        used, self._earlier = sorted(now - self._earlier), now
-        return used
+            now = Counter(_hits)
+        new, self._earlier = now - self._earlier, now
+        return sorted(new)
 
 
 def note_cached(cache: str) -> None:
@@ -54,7 +54,7 @@ def note_cached(cache: str) -> None:
     ```
     """
     with _lock:
-        _reads[cache] += 1
+        _hits[cache] += 1
 
 
 def record_computed(store: Hashable, keys: Iterable[Hashable]) -> None:
@@ -64,32 +64,32 @@ def record_computed(store: Hashable, keys: Iterable[Hashable]) -> None:
 
 
 def record_reads(cache: str, store: Hashable, keys: Iterable[Hashable]) -> None:
-    """Note a read of these entries of a store, unless the run has computed all of them."""
+    """Record a hit if one of the entries that were read of a store is none the run computed."""
     with _lock:
-        if not all((store, key) in _computed for key in keys):
-            _reads[cache] += 1
+        if any((store, key) not in _computed for key in keys):
+            _hits[cache] += 1
 
 
 def record_answers(generator: Any, any_cached: bool) -> None:
-    """Note whether a generator says that some of its answers came from a cache.
+    """Record a hit if a generator says that answers came from a cache.
 
-    It is believed, but for one whose class has a true ``answers_are_noted``: its answers come out
-    of the cache of answers, which knows what the run has asked for itself.
+    One whose class sets ``answers_are_noted`` answers from the cache of answers, which records its
+    own hits: it alone knows which answers the run has asked for itself.
     """
     if any_cached and not getattr(type(generator), "answers_are_noted", False):
         note_cached(ANSWERS)
 
 
 @contextmanager
-def turned_off() -> Iterator[None]:
-    """Switch off the caches of results that cost no money, in this thread."""
-    token = _off.set(True)
+def disable_caches() -> Iterator[None]:
+    """Disable the caches of results that cost no money, in this thread."""
+    token = _disabled.set(True)
     try:
         yield
     finally:
-        _off.reset(token)
+        _disabled.reset(token)
 
 
-def is_off() -> bool:
-    """Return whether caches are switched off in this thread."""
-    return _off.get()
+def are_disabled() -> bool:
+    """Return whether those caches are disabled in this thread."""
+    return _disabled.get()

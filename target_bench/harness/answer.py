@@ -93,7 +93,7 @@ def answer(
         finally:
             if any_cached:
                 cache_use.record_answers(plugin, any_cached=True)
-            took = StageTime(time.perf_counter() - start, watch.used(), n)
+            took = StageTime(time.perf_counter() - start, watch.list_hits(), n)
             stages = {"generate": took} if plugin is not None else {}
             run.write_manifest(**add_times(run.manifest, "timed_answers", stages))
 

@@ -116,7 +116,7 @@ def _ask(
     n_asked, seconds, size = 0, 0.0, get_batch_size(plugin)
     watch, embed = CacheWatch(), None
     try:
-        embed = StageTime(_embed(retriever, dataset, observer), watch.used())
+        embed = StageTime(_embed(retriever, dataset, observer), watch.list_hits())
         observer.stage(f"{retriever.label}: retrieve", total=len(todo))
         while n_asked < len(todo):
             batch = todo[n_asked : n_asked + size]
@@ -148,7 +148,7 @@ def _ask(
             if not any_done and n_asked >= MOST_FAILURES:
                 raise _fault(retriever, dataset, todo[0], records[todo[0].id], n_asked)
     finally:
-        retrieve = StageTime(seconds, watch.used(), n_asked)
+        retrieve = StageTime(seconds, watch.list_hits(), n_asked)
         _record_times(run, retriever, dataset.seconds, embed, retrieve)
         notes = [since + note for note in _read_notes(retriever, observer)]
         if asks_each_cutoff:
@@ -294,13 +294,13 @@ def _time_single_queries(
     with (
         restore_process(),
         plugin_errors(name, "retrieve, of a single query"),
-        cache_use.turned_off(),
+        cache_use.disable_caches(),
     ):
         for text in sample[:_WARM_UP]:
             plugin.retrieve(text, depth)
         watch = CacheWatch()
         quantiles = np.quantile([time_query(text) for text in sample], [0.5, 0.95, 0.99])
-        from_caches = watch.used()
+        from_caches = watch.list_hits()
     p50, p95, p99 = (round(1000 * float(quantile), 4) for quantile in quantiles)
     pools = (pool["num_threads"] for pool in threadpool_info())
     threads = max(pools, default=os.cpu_count() or 1)

@@ -19,31 +19,31 @@ def test_what_was_computed_in_this_watch_is_not_read_from_a_cache() -> None:
         pool.submit(cache_use.record_computed, "store", ["x", "y"]).result()
     cache_use.record_reads("a cache", "store", ["x", "y"])
     cache_use.record_reads("a cache", "store", [])
-    assert watch.used() == []
+    assert watch.list_hits() == []
     cache_use.record_reads("a cache", "other", ["x"])
-    assert watch.used() == ["a cache"]
+    assert watch.list_hits() == ["a cache"]
     cache_use.record_reads("a cache", "store", ["x", "early"])
-    assert watch.used() == ["a cache"]
+    assert watch.list_hits() == ["a cache"]
     later = CacheWatch()
     cache_use.record_reads("a cache", "store", ["x"])
-    assert later.used() == ["a cache"]
+    assert later.list_hits() == ["a cache"]
 
 
 def test_a_generator_with_a_cache_of_its_own_is_believed() -> None:
     watch = CacheWatch()
     cache_use.record_answers(object(), any_cached=False)
     cache_use.record_answers(_Noted(), any_cached=True)
-    assert watch.used() == []
+    assert watch.list_hits() == []
     cache_use.record_answers(object(), any_cached=True)
-    assert watch.used() == [cache_use.ANSWERS]
+    assert watch.list_hits() == [cache_use.ANSWERS]
 
 
 def test_turned_off_in_this_thread_alone() -> None:
     off: list[bool] = []
-    with cache_use.turned_off():
-        assert cache_use.is_off()
-        thread = Thread(target=lambda: off.append(cache_use.is_off()))
+    with cache_use.disable_caches():
+        assert cache_use.are_disabled()
+        thread = Thread(target=lambda: off.append(cache_use.are_disabled()))
         thread.start()
         thread.join()
-    assert not cache_use.is_off()
+    assert not cache_use.are_disabled()
     assert off == [False]
