@@ -34,7 +34,7 @@ from target_bench.core.run_config import (
     options_read,
     spell_flag,
 )
-from target_bench.core.settings import check_named_once, split_name
+from target_bench.core.settings import check_names_differ, split_name
 from target_bench.core.text_tables import visible
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _check_all(
     """See that the last of several plug-ins can be made before the first one runs."""
     from target_bench.models.original_classes import create_plugin
 
-    check_named_once(written)
+    check_names_differ(written)
     for text in [split_name(text)[1] for text in written[1:]]:
         if text not in modes:
             create_plugin(kind, text, other_names=modes)

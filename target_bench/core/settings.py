@@ -18,82 +18,86 @@ if TYPE_CHECKING:
 
 
 def read_whole(name: str, value: Any, minimum: int) -> int:
-    """Return a whole number from ``minimum``."""
-    number = whole_number(value)
+    """Return a whole number of Python or numpy, from ``minimum``, as an ``int``."""
+    number = _to_int(value)
     if number is None or number < minimum:
         raise ConfigError(f"{name}={value!r}: expected a whole number from {minimum}")
     return number
 
 
-def read_texts(name: str, value: Any) -> tuple[str, ...]:
-    """Return a list of texts; one text is a list of one."""
-    listed = [value] if isinstance(value, str) or not isinstance(value, Iterable) else list(value)
-    listed = [] if value is None else listed
-    if not all(isinstance(text, str) for text in listed):
-        raise ConfigError(f"{name}={value!r}: expected text, or a list of texts")
-    return tuple(listed)
-
-
-def read_cutoffs(name: str, value: Any) -> tuple[int, ...]:
-    """Return cutoffs, ascending, from a number, a list of numbers, or text such as ``1,5,10``."""
-    given = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
-    listed: list[Any] = []
-    for each in given:  # --top-k 1,5 --top-k 10 are three cutoffs
-        parts = each.split(",") if isinstance(each, str) else []
-        if not all(part.strip().lstrip("+-").isdecimal() for part in parts):
-            raise ConfigError(f"{name}={each!r} (--top-k): expected numbers, as in 1,5,10")
-        listed += map(int, parts) if isinstance(each, str) else [each]
-    numbers = [whole_number(k) for k in listed]
-    for cutoff, number in zip(listed, numbers, strict=True):
-        if number is None or number < 1:
-            raise ConfigError(f"{name}={cutoff!r}: a cutoff is a whole number from 1")
-    if not numbers:
-        raise ConfigError(f"{name} is empty: name at least one cutoff")
-    return tuple(sorted({number for number in numbers if number is not None}))
-
-
-def whole_number(value: Any) -> int | None:
-    """Return a whole number of Python or numpy as an ``int``; None for anything else."""
+def _to_int(value: Any) -> int | None:
     try:
         return None if isinstance(value, bool) else index(value)
     except TypeError:
         return None
 
 
-_NAMED = re.compile(r"\s*(?P<name>[^=:,'\"\[\]{}\x00-\x1f]*?)\s*=(?P<text>.*)", re.DOTALL)
-_LONGEST_NAME = 60
+def read_texts(name: str, value: Any) -> tuple[str, ...]:
+    """Return a list of texts; one text is a list of one, None an empty list."""
+    if value is None:
+        return ()
+    is_single = isinstance(value, str) or not isinstance(value, Iterable)
+    texts = (value,) if is_single else tuple(value)
+    if not all(isinstance(text, str) for text in texts):
+        raise ConfigError(f"{name}={value!r}: expected text, or a list of texts")
+    return texts
 
 
-GivenT = TypeVar("GivenT")
+def read_cutoffs(name: str, value: Any) -> tuple[int, ...]:
+    """Return cutoffs, ascending, from a number, a list of numbers, or text such as ``1,5,10``."""
+    is_list = isinstance(value, Sequence) and not isinstance(value, str)
+    cutoffs: list[Any] = []
+    for part in value if is_list else [value]:  # --top-k 1,5 --top-k 10 are three cutoffs
+        if isinstance(part, str):
+            texts = part.split(",")
+            if not all(text.strip().lstrip("+-").isdecimal() for text in texts):
+                raise ConfigError(f"{name}={part!r} (--top-k): expected numbers, as in 1,5,10")
+            cutoffs += map(int, texts)
+        else:
+            cutoffs.append(part)
+    if not cutoffs:
+        raise ConfigError(f"{name} is empty: name at least one cutoff")
+    numbers = set()
+    for cutoff in cutoffs:
+        number = _to_int(cutoff)
+        if number is None or number < 1:
+            raise ConfigError(f"{name}={cutoff!r}: a cutoff is a whole number from 1")
+        numbers.add(number)
+    return tuple(sorted(numbers))
 
 
-def split_name(plugin: GivenT) -> tuple[str | None, GivenT]:
-    """Read ``ours=bm25:k1=0.9`` -> what the plug-in is called, and the plug-in.
+_NAMED_PLUGIN = re.compile(r"\s*(?P<name>[^=:,'\"\[\]{}\x00-\x1f]*?)\s*=(?P<text>.*)", re.DOTALL)
+_MAX_NAME_LENGTH = 60
+PluginT = TypeVar("PluginT")
 
-    A name begins with a letter; it has no equals sign, colon, comma, bracket or quote. Of a text
-    without a name, and of an object, it is None.
+
+def split_name(plugin: PluginT) -> tuple[str | None, PluginT]:
+    """Return the name that a user gives a plug-in, and the plug-in: ``ours=bm25:k1=0.9``.
+
+    The name is None where there is none, and for an object. It begins with a letter, and has no
+    equals sign, colon, comma, bracket or quote.
     """
-    match = _NAMED.fullmatch(plugin) if isinstance(plugin, str) else None
+    match = _NAMED_PLUGIN.fullmatch(plugin) if isinstance(plugin, str) else None
     if match is None:
         return None, plugin
     name, text = match["name"], match["text"].strip()
-    if not text or not name[:1].isalpha() or len(name) > _LONGEST_NAME:
+    if not text or not name[:1].isalpha() or len(name) > _MAX_NAME_LENGTH:
         raise ConfigError(
-            f"{plugin!r}: expected a name of at most {_LONGEST_NAME} characters that begins with a "
-            "letter, =, and what is named, as in ours=bm25:k1=0.9"
+            f"{plugin!r}: expected a name of at most {_MAX_NAME_LENGTH} characters that begins "
+            "with a letter, =, and what is named, as in ours=bm25:k1=0.9"
         )
-    return name, cast(GivenT, text)
+    return name, cast(PluginT, text)
 
 
-def check_named_once(texts: Iterable[str]) -> None:
-    """See that no two plug-ins of a command are called the same."""
+def check_names_differ(plugins: Iterable[str]) -> None:
+    """Raise ``ConfigError`` if a name, or the text of a plug-in, stands for two of them."""
     seen: dict[str, str] = {}
-    for text in texts:
-        for called in filter(None, split_name(text)):
-            other = seen.setdefault(called, text)
-            if other != text:
+    for plugin in plugins:
+        for name in filter(None, split_name(plugin)):
+            other = seen.setdefault(name, plugin)
+            if other != plugin:
                 raise ConfigError(
-                    f"{other!r} and {text!r}: {called!r} stands for both; name each of them once, "
+                    f"{other!r} and {plugin!r}: {name!r} stands for both; name each of them once, "
                     "and by a name of its own"
                 )
 
@@ -101,9 +105,9 @@ def check_named_once(texts: Iterable[str]) -> None:
 def parse_settings(text: str, whole: str) -> dict[str, Any]:
     """Read ``key=value,key=value``; ``whole`` is the text that an error message quotes."""
     settings: dict[str, Any] = {}
-    for key, value in written_settings(text, whole).items():
+    for key, value in split_pairs(text, whole).items():
         try:
-            settings[key] = yaml_value(value)
+            settings[key] = read_yaml(value)
         except ValueError as error:
             shown = "***" if is_secret(key) else value
             raise ConfigError(
@@ -113,9 +117,9 @@ def parse_settings(text: str, whole: str) -> dict[str, Any]:
     return settings
 
 
-def written_settings(text: str, whole: str) -> dict[str, str]:
-    """Read ``key=value,key=value`` -> key -> the value as it is written."""
-    written: dict[str, str] = {}
+def split_pairs(text: str, whole: str) -> dict[str, str]:
+    """Return key -> the text of its value, of ``key=value,key=value``."""
+    values: dict[str, str] = {}
     for item in _split_at_commas(text, whole):
         key, equals, value = item.partition("=")
         key = key.strip()
@@ -124,10 +128,10 @@ def written_settings(text: str, whole: str) -> dict[str, str]:
                 f"{mask_settings(whole)!r}: expected key=value, found {mask_settings(item)!r}. "
                 "Settings look like bm25:fields=[title,header],k1=0.9"
             )
-        if key in written:
+        if key in values:
             raise ConfigError(f"{mask_settings(whole)!r}: {key} is set twice")
-        written[key] = value.strip()
-    return written
+        values[key] = value.strip()
+    return values
 
 
 def _split_at_commas(text: str, whole: str) -> list[str]:
@@ -151,7 +155,7 @@ def _split_at_commas(text: str, whole: str) -> list[str]:
     return [item for item in items if item.strip()]
 
 
-def yaml_value(text: str) -> Any:
+def read_yaml(text: str) -> Any:
     """Read a value: YAML 1.1 as PyYAML reads it, but ``1e-3`` is a number."""
     import yaml
 

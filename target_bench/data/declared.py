@@ -13,7 +13,7 @@ from target_bench.core.errors import ConfigError, DataError, unknown_name
 from target_bench.core.observer import Observer
 from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import NO_DATABASE, CorpusInfo, Query, Table, TableId
-from target_bench.core.settings import written_settings
+from target_bench.core.settings import split_pairs
 from target_bench.data.formats.queries import DEFAULT_SPLIT, describe_path, normalize_split
 from target_bench.data.formats.records import (
     convert_row,
@@ -161,7 +161,7 @@ def load_hub_corpus(name: str, observer: Observer | None = None) -> CorpusLoader
     repository, _, revision = written.partition("@")
     if repository.count("/") != 1 or not all(repository.split("/")):
         raise ConfigError(f"{name!r}: write hf:owner/name or hf:owner/name@revision")
-    settings = written_settings(text, name) if text else {}
+    settings = split_pairs(text, name) if text else {}
     columns: Columns | None = None
     patterns: tuple[str, ...] = ("*",)
     if not settings.keys().isdisjoint(_FIELDS):

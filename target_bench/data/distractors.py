@@ -40,7 +40,7 @@ from target_bench.core.schema import (
     Table,
     TableId,
 )
-from target_bench.core.settings import parse_settings, written_settings
+from target_bench.core.settings import parse_settings, split_pairs
 from target_bench.data.cache import Part
 from target_bench.data.tables import CorpusView, Digest, digest_corpus
 
@@ -89,7 +89,7 @@ def parse_spec(spec: str) -> DistractorSpec:
     ):
         if value is not None and not is_valid:
             raise ConfigError(f"distractors {spec!r}: {setting}={value!r} should be {expected}")
-    own = [f"{k}={v}" for k, v in written_settings(rest, spec).items() if k not in SETTINGS]
+    own = [f"{k}={v}" for k, v in split_pairs(rest, spec).items() if k not in SETTINGS]
     corpus = f"{name}:{','.join(own)}" if own else name
     return DistractorSpec(spec, corpus, None if split is None else str(split), n, seed or 0, near)
 

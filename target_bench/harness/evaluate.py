@@ -23,7 +23,7 @@ from target_bench.core.run_config import (
     takes_options,
 )
 from target_bench.core.schema import Dataset
-from target_bench.core.settings import check_named_once, read_texts, split_name
+from target_bench.core.settings import check_names_differ, read_texts, split_name
 from target_bench.core.task import Task
 from target_bench.core.text_tables import list_first
 from target_bench.data.load import (
@@ -234,7 +234,7 @@ def _make_retrievers(
     retrievers: list[Any] = [retriever]
     if isinstance(retriever, list | tuple):
         retrievers = [*retriever] or [None]
-    check_named_once(each for each in retrievers if isinstance(each, str))
+    check_names_differ(each for each in retrievers if isinstance(each, str))
     names: Sequence[str | None] = [None] * len(retrievers)
     if name is not None:
         names = read_texts("name", name)

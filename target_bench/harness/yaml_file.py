@@ -13,7 +13,7 @@ from target_bench.core import registry
 from target_bench.core.credentials import mask_settings
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.run_config import check_option_names, read_option
-from target_bench.core.settings import parse_settings, split_name, yaml_value
+from target_bench.core.settings import parse_settings, read_yaml, split_name
 
 PLUGINS: Mapping[str, registry.Kind] = {
     "tasks": "task",
@@ -44,7 +44,7 @@ class YamlFile:
         """Read a file; aliases, which can stand for more than a machine can hold, are refused."""
         try:
             encoded = path.read_bytes()
-            content = yaml_value(encoded.decode("utf-8-sig"))
+            content = read_yaml(encoded.decode("utf-8-sig"))
         except FileNotFoundError as error:
             raise ConfigError(f"{path}: there is no such file") from error
         except OSError as error:

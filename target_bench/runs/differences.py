@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.settings import written_settings
+from target_bench.core.settings import split_pairs
 from target_bench.core.text_tables import list_first
 from target_bench.runs.manifest import flatten
 
@@ -53,7 +53,7 @@ def read_plugins(run: "Result") -> dict[str, Plugin]:
 def _read_plugin(kind: registry.Kind, text: str, label: str | None) -> Plugin:
     try:
         target, settings = registry.split_settings(kind, text)
-        written = written_settings(settings, text)
+        written = split_pairs(settings, text)
     except ConfigError:  # no plug-in, as a file of rankings
         target, written = text, {}
     return Plugin(label or target, written, has_label=label is not None)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.settings import check_named_once, split_name
+from target_bench.core.settings import check_names_differ, split_name
 from target_bench.runs.differences import make_labels
 from target_bench.runs.manifest import Identity, Manifest, run_key
 from target_bench.runs.result import Result
@@ -111,5 +111,5 @@ def test_names_that_cannot_be_read(text: str) -> None:
 @pytest.mark.parametrize("texts", ["a=bm25 a=lsa", "a=bm25 b=bm25", "lsa=bm25 lsa", "bm25 a=bm25"])
 def test_a_name_stands_for_one_thing(texts: str) -> None:
     with pytest.raises(ConfigError, match="stands for both"):
-        check_named_once(texts.split())
-    check_named_once(["bm25", "bm25", "a=lsa"])
+        check_names_differ(texts.split())
+    check_names_differ(["bm25", "bm25", "a=lsa"])

@@ -20,7 +20,7 @@ from target_bench.core.run_config import (
     options_read,
     read_option,
 )
-from target_bench.core.settings import check_named_once
+from target_bench.core.settings import check_names_differ
 from target_bench.data import distractors
 from target_bench.data.load import loader, split_of
 from target_bench.harness.sweeps.cell import SweepCell
@@ -109,7 +109,7 @@ def _read_list(entry: str, file: YamlFile) -> list[Options]:
             raise ConfigError("the list is empty")
         if entry in PLUGINS:
             names = [value.get("name") if isinstance(value, dict) else value for value in values]
-            check_named_once(name for name in names if isinstance(name, str))
+            check_names_differ(name for name in names if isinstance(name, str))
     return alternatives
 
 

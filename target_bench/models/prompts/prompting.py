@@ -28,7 +28,7 @@ from target_bench.core.schema import (
     TableFormat,
     TableId,
 )
-from target_bench.core.settings import yaml_value
+from target_bench.core.settings import read_yaml
 from target_bench.core.task import Task
 from target_bench.data import highlights
 from target_bench.data.table_text import Serializer
@@ -137,7 +137,7 @@ class Prompt:
 
 def _read_entries(path: Path) -> dict[str, Any]:
     try:
-        entries = yaml_value(path.read_text(encoding="utf-8"))
+        entries = read_yaml(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         is_there = not isinstance(error, FileNotFoundError)
         problem = f"cannot be read: {reason(error)}" if is_there else "there is no such file"

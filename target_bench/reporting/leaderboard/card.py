@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from target_bench.core.errors import DataError
-from target_bench.core.settings import yaml_value
+from target_bench.core.settings import read_yaml
 
 LARGEST_CARD = 16 * 1024
 """Bytes that the file of a card may have."""
@@ -150,7 +150,7 @@ def parse_card(content: bytes) -> Card:
     if len(content) > LARGEST_CARD:
         raise ValueError(f"has more than {LARGEST_CARD:,} bytes, which no card needs")
     try:
-        fields = yaml_value(content.decode("utf-8-sig"))
+        fields = read_yaml(content.decode("utf-8-sig"))
     except ValueError as error:
         shown = ascii(" ".join(str(error).split())[:300])[1:-1]
         raise ValueError(f"not valid YAML: {shown}") from None
