@@ -43,16 +43,18 @@ class TARGET:
         **options: Any,
     ) -> Results:
         """Evaluate; arguments as of ``evaluate``."""
-        return evaluate_pairs(
-            self._pairs,
-            retriever,
-            generator,
-            RunConfig(split=split, top_k=top_k, out=self._out, **options),
-            load_once=self._load_once,
-            observer=self._observer,
-            confirm=confirm,
-            name=name,
-            by=by,
+        return Results(
+            evaluate_pairs(
+                self._pairs,
+                retriever if isinstance(retriever, list | tuple) else [retriever],
+                ["empty" if generator is None else generator],
+                RunConfig(split=split, top_k=top_k, out=self._out, **options),
+                load_once=self._load_once,
+                observer=self._observer,
+                confirm=confirm,
+                names=name,
+                by=by,
+            )
         )
 
     def score(

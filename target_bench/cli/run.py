@@ -1,10 +1,8 @@
 """``target-bench run`` and ``score``: retrievers × corpora, as tables or as JSON."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from itertools import product
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,8 +21,9 @@ from target_bench.cli.options import (
 )
 from target_bench.cli.output import ask_to_pay, print_at_end, print_cost
 from target_bench.core import registry
-from target_bench.core.built_in import BOUNDS, RANKING_TASK
+from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.observer import Observer
 from target_bench.core.run_config import (
     EXTRACTIVE,
     OPTIONS,
@@ -34,12 +33,10 @@ from target_bench.core.run_config import (
     options_read,
     spell_flag,
 )
-from target_bench.core.settings import check_names_differ, split_name
 from target_bench.core.text_tables import visible
 
 if TYPE_CHECKING:
     from target_bench.harness.evaluate import Pair
-    from target_bench.runs.result import Result
 
 HELP = """Run retrievers on corpora and print their scores.
 
@@ -48,8 +45,8 @@ all` they also find the tables for answers. `target-bench run --config run.yaml`
 from a file.
 """
 
-Shown = tuple[PrintedForm, bool]
-"""How results are printed, and whether with all metrics and notes; see ``output.print_at_end``."""
+Spelling = dict[str, str]
+"""Option -> how the user wrote it: ``--top-k``, or ``run.yaml: top_k``."""
 
 Named = Annotated[
     list[str] | None, argument("Corpora; the same as --corpus.", metavar="[CORPUS]...")
@@ -77,95 +74,90 @@ def run(
 ) -> None:
     """Run every retriever, and every generator, on every corpus."""
     from target_bench.core.registry import find_task
+    from target_bench.data.load import make_loader
     from target_bench.harness.evaluate import evaluate_pairs
-    from target_bench.harness.systems import ANSWER_MODES
 
-    options, written = _with_config(given, config)
-    names = _corpora([*(corpus or ()), *options.corpora])
+    options, spelling = _read_options(given, config)
+    names = _check_corpora([*(corpus or ()), *options.corpora])
     if options.columns:
         names = [*add_columns(names, options.columns)]
-    pairs = _pairs(options, names)
-    _check_all("retriever", options.retrievers, BOUNDS)
-    _check_all("generator", options.generators, ANSWER_MODES)
-    shown = ("json" if as_json else printed_as, verbose)
-    with _run_and_print(pairs, options, shown, written) as (pairs_to_run, how, results):
-        ranked = any(find_task(text).source == "retrieved" for text, _ in pairs)
-        chosen = options.retrievers or (registry.BASELINES if ranked else [None])
-        for retriever, generator in product(chosen, options.generators or [EXTRACTIVE]):
-            answered = evaluate_pairs(
-                pairs_to_run,
-                retriever,
-                generator,
-                options,
-                confirm=print_cost if yes else ask_to_pay,
-                by=by or (),
-                **how,
-            )
-            folders = [result.folder for result in results]  # one retrieval serves all generators
-            results += [result for result in answered if result.folder not in folders]
+    pairs = _choose_pairs(options, names)
+    is_ranked = any(find_task(task).source == "retrieved" for task, _ in pairs)
+    with print_at_end("json" if as_json else printed_as, verbose) as (observer, results):
+        _warn_of_unused(spelling, pairs, observer)
+        scored = evaluate_pairs(
+            pairs,
+            options.retrievers or (registry.BASELINES if is_ranked else [None]),
+            options.generators or [EXTRACTIVE],
+            options,
+            load_once=make_loader(options.data_dir, observer),
+            observer=observer,
+            confirm=print_cost if yes else ask_to_pay,
+            by=by or (),
+        )
+        for result in scored:  # the results before an error are printed, too
+            results.append(result)
 
 
-def _with_config(
-    given: Mapping[str, Any], config: Path | None
-) -> tuple[RunConfig, list[tuple[str, str]]]:
-    """Return the options from the command line, else from a file, and their spelling."""
-    written = {name: spell_flag(name) for name in given}
+def _read_options(given: Mapping[str, Any], config: Path | None) -> tuple[RunConfig, Spelling]:
+    """Return the options of the command line and of a file, and how the user spelled each."""
+    spelling = {name: spell_flag(name) for name in given}
     if config is None:
-        return RunConfig(**given), list(written.items())
+        return RunConfig(**given), spelling
     from target_bench.harness.yaml_file import read_config
 
     read = read_config(config)
-    places = {name: f"{config}: {name}" for name in read} | written
-    return RunConfig(**{**read, **given}), list(places.items())
+    in_file = {name: f"{config}: {name}" for name in read}
+    return RunConfig(**{**read, **given}), in_file | spelling
 
 
-def _check_all(
-    kind: Literal["retriever", "generator"], written: Sequence[str], modes: Collection[str]
-) -> None:
-    """See that the last of several plug-ins can be made before the first one runs."""
-    from target_bench.models.original_classes import create_plugin
-
-    check_names_differ(written)
-    for text in [split_name(text)[1] for text in written[1:]]:
-        if text not in modes:
-            create_plugin(kind, text, other_names=modes)
-
-
-def _pairs(options: RunConfig, wanted: list[str]) -> list[tuple[str, str | list[str]]]:
-    """Return the tasks to run, each with its corpora.
+def _choose_pairs(options: RunConfig, corpora: Sequence[str]) -> "list[Pair]":
+    """Return the tasks to run, each with one of its corpora.
 
     Without a task these are table retrieval, or with a generator the tasks that the corpora have
     answers for; with ``all`` they are both.
     """
     from target_bench.core.registry import find_task
-    from target_bench.data.load import is_path, loader
+    from target_bench.data.load import once, tasks_and_corpora
 
-    tasks, answered = options.tasks, bool(options.generators)
-    every = list(tasks) == [ALL]
-    if tasks and not every:
-        names = [find_task(task).name for task in tasks]
+    has_all = list(options.tasks) == [ALL]
+    chosen: list[tuple[str, list[str]]] = []
+    if options.tasks and not has_all:
+        names = [find_task(task).name for task in options.tasks]
         for name in names:
             if names.count(name) > 1:
                 raise ConfigError(
                     f"--task {name} is given twice; to compare settings of a task, run each by "
                     "itself, or list them in a sweep"
                 )
-        return [(task, list(wanted)) for task in tasks]
-    pairs: list[tuple[str, str | list[str]]] = []
-    if every or not answered:
-        pairs.append((RANKING_TASK, list(wanted)))
-    for name in wanted if every or answered else ():
-        served = [task for task in loader(name).info.tasks if task != RANKING_TASK]
-        reasons = _why_skipped(name, served, options) if is_path(name) else {}
-        pairs += [(task, name) for task in served if task not in reasons]
-        if lacking := [task for task, reason in reasons.items() if not reason]:
-            typer.echo(visible(f"{name} has no references for {', '.join(lacking)}"), err=True)
-        for task, reason in reasons.items():
-            if reason:
-                typer.echo(visible(f"{name}, {task}: {reason}"), err=True)
-    if not pairs:
-        raise ConfigError(f"{', '.join(wanted)}: no question has a reference that a task can score")
-    return pairs
+        chosen = [(task, [*corpora]) for task in options.tasks]
+    else:
+        if has_all or not options.generators:
+            chosen.append((RANKING_TASK, [*corpora]))
+        if has_all or options.generators:
+            for name in corpora:
+                chosen += [(task, [name]) for task in _find_answer_tasks(name, options)]
+    if not chosen:
+        raise ConfigError(
+            f"{', '.join(corpora)}: no question has a reference that a task can score"
+        )
+    return once(pair for each in chosen for pair in tasks_and_corpora(each))
+
+
+def _find_answer_tasks(corpus: str, options: RunConfig) -> list[str]:
+    """Return the tasks that a corpus has answers for; say why the others are left out."""
+    from target_bench.data.load import is_path, loader
+
+    served = [task for task in loader(corpus).info.tasks if task != RANKING_TASK]
+    if not is_path(corpus):
+        return served
+    reasons = _why_skipped(corpus, served, options)
+    if lacking := [task for task, reason in reasons.items() if not reason]:
+        typer.echo(visible(f"{corpus} has no references for {', '.join(lacking)}"), err=True)
+    for task, reason in reasons.items():
+        if reason:
+            typer.echo(visible(f"{corpus}, {task}: {reason}"), err=True)
+    return [task for task in served if task not in reasons]
 
 
 def _why_skipped(name: str, tasks: Sequence[str], options: RunConfig) -> dict[str, str]:
@@ -248,7 +240,7 @@ def score(
 
     options = RunConfig(**given)
     confirm = print_cost if yes else ask_to_pay
-    shown = ("json" if as_json else printed_as, verbose)
+    form: PrintedForm = "json" if as_json else printed_as
     if corpus and not (run_file or predictions or order):
         plugin = corpus.partition(":")[0]
         if not registry.is_known("corpus", plugin) and not Path(plugin).exists():
@@ -264,68 +256,53 @@ def score(
         from target_bench.harness.resume import ResumedRun
         from target_bench.runs.result import read_run
 
-        with print_at_end(*shown) as (observer, results):
+        with print_at_end(form, verbose) as (observer, results):
             stored = ResumedRun(read_run(find_run(corpus, options.out)), options.data_dir, observer)
             scored = stored.score(task, confirm, options.metrics)
             for result in scored:
                 result.by = tuple(by or ())
             results += scored
         return
-    pairs = [(task or RANKING_TASK, _corpora([*([corpus] if corpus else []), *options.corpora]))]
-    files = {"run_file": "--run", "predictions": "--predictions", "order": "--order"}
-    written = [(name, flag) for name, flag in files.items() if is_on_line(context, name)]
+    from target_bench.data.load import make_loader, once, tasks_and_corpora
     from target_bench.harness.score_external import score_external
 
-    with _run_and_print(pairs, options, shown, written) as (pairs_to_score, how, results):
+    corpora = _check_corpora([*([corpus] if corpus else []), *options.corpora])
+    pairs = once(tasks_and_corpora((task or RANKING_TASK, corpora)))
+    files = {"run_file": "--run", "predictions": "--predictions", "order": "--order"}
+    spelling = {name: flag for name, flag in files.items() if is_on_line(context, name)}
+    with print_at_end(form, verbose) as (observer, results):
+        _warn_of_unused(spelling, pairs, observer)
         results += score_external(
-            pairs_to_score,
+            pairs,
             options,
             run_file=run_file,
             predictions=predictions,
             order=order,
+            load_once=make_loader(options.data_dir, observer),
+            observer=observer,
             confirm=confirm,
             by=by or (),
-            **how,
         )
 
 
-def _corpora(names: list[str]) -> list[str]:
-    """See that a corpus is named on the command line."""
+def _check_corpora(names: list[str]) -> list[str]:
+    """Raise ``ConfigError`` unless the command line names a corpus."""
     if not names:
         known = ", ".join(registry.names("corpus"))
         raise ConfigError(f"name a corpus, as in: target-bench run mini (known: {known})")
     return names
 
 
-@contextmanager
-def _run_and_print(
-    tasks: "Sequence[tuple[str, str | list[str]]]",
-    options: RunConfig,
-    shown: Shown,
-    written: Iterable[tuple[str, str]],
-) -> "Iterator[tuple[Sequence[Pair], dict[str, Any], list[Result]]]":
-    """Give pairs of task and corpus, loader and observer, and a list for the results.
-
-    The results are printed at the end.
-    """
-    from target_bench.data.load import make_loader, once, tasks_and_corpora
-
-    with print_at_end(*shown) as (observer, results):
-        pairs = once(pair for task in tasks for pair in tasks_and_corpora(task))
-        for note in _warn_of_unused(written, [task for task, _ in tasks]):
-            observer.warning(note)
-        how = {"load_once": make_loader(options.data_dir, observer), "observer": observer}
-        yield pairs, how, results
-
-
-def _warn_of_unused(given: Iterable[tuple[str, str]], tasks: Iterable[str]) -> Iterator[str]:
-    """Yield a warning for each option that was given though none of the tasks reads it."""
-    unsure = [(name, written) for name, written in given if name in READ_BY_SOME]
+def _warn_of_unused(spelling: Spelling, pairs: "Sequence[Pair]", observer: Observer) -> None:
+    """Warn of each option that was given though none of the tasks reads it."""
+    unsure = {name: written for name, written in spelling.items() if name in READ_BY_SOME}
     if not unsure:
         return
     from target_bench.core.registry import find_task
 
-    reads = {task: options_read(find_task(task)) for task in tasks}
-    for name, written in unsure:
+    reads = {task: options_read(find_task(task)) for task, _ in pairs}
+    for name, written in unsure.items():
         if not any(name in read for read in reads.values()):
-            yield f"{written} changes nothing here: {' and '.join(sorted(reads))} does not read it"
+            observer.warning(
+                f"{written} changes nothing here: {' and '.join(sorted(reads))} does not read it"
+            )

@@ -3,7 +3,6 @@
 import gc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -42,14 +41,14 @@ from target_bench.metrics.scores import check_names
 from target_bench.runs import slicing
 from target_bench.runs.result import Result, Results
 
-Retrievers = RetrieverLike | str | Sequence[RetrieverLike | str] | None
+Retriever = RetrieverLike | str | None
 Pair = tuple[str, CorpusLike]
 """A task with its settings, and a corpus."""
 
 
 @takes_options
 def evaluate(
-    retriever: Retrievers,
+    retriever: Retriever | Sequence[Retriever],
     corpus: CorpusLike | Sequence[CorpusLike],
     *,
     task: str | Sequence[str] = RANKING_TASK,
@@ -107,72 +106,80 @@ def evaluate(
     if columns := options.pop("columns", None):
         corpus = add_columns(corpus, columns)
     tasks: Sequence[Any] = task if isinstance(task, list | tuple) else [task]
+    retrievers: Sequence[Any] = retriever if isinstance(retriever, list | tuple) else [retriever]
     pairs = once(pair for text in tasks for pair in tasks_and_corpora((text, corpus)))
-    chosen = RunConfig(split=split, top_k=top_k, out=out, **options)
+    config = RunConfig(split=split, top_k=top_k, out=out, data_dir=data_dir, **options)
     if observer is not None and not isinstance(observer, Observer):
         raise ConfigError(f"observer={observer!r:.100}: expected a target_bench.Observer")
     observer = observer or default_observer()
-    return evaluate_pairs(
-        pairs,
-        retriever,
-        generator,
-        chosen,
-        load_once=make_loader(data_dir, observer),
-        observer=observer,
-        confirm=confirm,
-        name=name,
-        by=by,
+    return Results(
+        evaluate_pairs(
+            pairs,
+            retrievers,
+            ["empty" if generator is None else generator],
+            config,
+            load_once=make_loader(config.data_dir, observer),
+            observer=observer,
+            confirm=confirm,
+            names=name,
+            by=by,
+        )
     )
 
 
 def evaluate_pairs(
     pairs: Sequence[Pair],
-    retriever: Retrievers,
-    generator: GeneratorLike | str,
+    retrievers: Sequence[Retriever],
+    generators: Sequence[GeneratorLike | str],
     config: RunConfig,
     *,
     load_once: LoadOnce,
     observer: Observer,
     confirm: Confirm | None = None,
-    name: str | Sequence[str] | None = None,
+    names: str | Sequence[str] | None = None,
     by: str | Sequence[str] = (),
-) -> Results:
-    """Evaluate retrievers on tasks with their corpora; arguments and errors as for ``evaluate``.
+) -> Iterator[Result]:
+    """Evaluate retrievers, and generators, on tasks with their corpora; yield each result once.
 
-    All is made, loaded and checked before the first retriever is asked.
+    All is made, loaded and checked before the first retriever is asked. Arguments and errors are
+    those of ``evaluate``.
     """
     check_tasks(pairs, config)
     tasks = {text: make_task(text) for text, _ in pairs}
-    systems = _make_retrievers(retriever, name, tasks, observer)
+    systems = _make_retrievers(retrievers, names, tasks, observer)
     if systems[0] is not None:
         config.check_tables()
-    generator = "empty" if generator is None else generator
-    generators = {
-        text: make_generator(generator, task, config, observer)
+    check_names_differ(each for each in generators if isinstance(each, str))
+    generators_by_task: dict[str, list[System | None]] = {
+        text: [None]
+        if task.answer == "ranking"
+        else [make_generator(each, task, config, observer) for each in generators]
         for text, task in tasks.items()
-        if task.answer != "ranking"
     }
     properties = read_texts("by", by)
-    results: list[Result] = []
+    yielded: set[Path] = set()  # two names for one retriever are one run
     with report_progress(observer):
         data = [(text, load_queries(text, corpus, config, load_once)) for text, corpus in pairs]
         check_properties(properties, data)
-        for (text, dataset), system in product(data, systems):
-            task = make_task(text)
-            retriever_or_none = system if task.source == "retrieved" else None
-            result = run_system(
-                config,
-                task,
-                dataset,
-                retriever_or_none,
-                generators.get(text),
-                observer=observer,
-                confirm=confirm,
-            )
-            result.by = tuple(properties)
-            results.append(result)
-    # Two names for one retriever are one run.
-    return Results({result.folder: result for result in results}.values())
+        while systems:
+            system = systems.pop(0)  # so that its index is let go before the next one is built
+            for text, dataset in data:
+                for generator in generators_by_task[text]:
+                    task = make_task(text)
+                    retriever = system if task.source == "retrieved" else None
+                    result = run_system(
+                        config,
+                        task,
+                        dataset,
+                        retriever,
+                        generator,
+                        observer=observer,
+                        confirm=confirm,
+                    )
+                    result.by = tuple(properties)
+                    if result.folder not in yielded:
+                        yielded.add(result.folder)
+                        yield result
 
 
 def check_tasks(pairs: Iterable[Pair], config: RunConfig) -> None:
@@ -225,36 +232,37 @@ def check_properties(names: Sequence[str], data: Iterable[tuple[str, Dataset]]) 
 
 
 def _make_retrievers(
-    retriever: Retrievers,
-    name: str | Sequence[str] | None,
+    retrievers: Sequence[Retriever],
+    names: str | Sequence[str] | None,
     tasks: Mapping[str, Task[Any]],
     observer: Observer,
 ) -> list[System | None]:
-    """Make each retriever, with its name; None in their place if no task retrieves."""
-    retrievers: list[Any] = [retriever]
-    if isinstance(retriever, list | tuple):
-        retrievers = [*retriever] or [None]
-    check_names_differ(each for each in retrievers if isinstance(each, str))
-    names: Sequence[str | None] = [None] * len(retrievers)
-    if name is not None:
-        names = read_texts("name", name)
-        if len(names) != len(retrievers) or len(set(names)) < len(names):
+    """Make each retriever, with its name; a single None if no task retrieves."""
+    listed: Sequence[Any] = retrievers or [None]
+    check_names_differ(each for each in listed if isinstance(each, str))
+    called: Sequence[str | None] = [None] * len(listed)
+    if names is not None:
+        called = read_texts("name", names)
+        if len(called) != len(listed) or len(set(called)) < len(called):
             raise ConfigError(
-                f"name={name!r}: expected {len(retrievers)} names, each once, for as many "
-                "retrievers"
+                f"name={names!r}: expected {len(listed)} names, each once, for as many retrievers"
             )
     retrieving = [text for text, task in tasks.items() if task.source == "retrieved"]
-    if not retrieving and retrievers != [None]:
-        observer.warning(f"the retriever is ignored: {', '.join(tasks)} does not retrieve tables")
+    if not retrieving:
+        if any(each is not None for each in listed):
+            observer.warning(
+                f"the retriever is ignored: {', '.join(tasks)} does not retrieve tables"
+            )
+        return [None]
     systems: list[System | None] = []
-    for each, called in zip(retrievers, names, strict=True):
-        if each is None and retrieving:
+    for retriever, name in zip(listed, called, strict=True):
+        if retriever is None:
             raise ConfigError(
                 f"the task {retrieving[0]} is about tables that are retrieved: name a retriever, "
                 'as in evaluate("bm25", ...)'
             )
-        own, text = split_name(each)
-        systems.append(make_retriever(text, observer, own or called) if retrieving else None)
+        own, text = split_name(retriever)
+        systems.append(make_retriever(text, observer, own or name))
     return systems
 
 

@@ -245,8 +245,8 @@ def run_cell(cell: SweepCell, observer: Observer) -> CellOutcome:
     try:
         (result,) = evaluate_pairs(
             tasks_and_corpora((cell.task, cell.corpus)),
-            cell.retriever,
-            cell.generator or EXTRACTIVE,
+            [cell.retriever],
+            [cell.generator or EXTRACTIVE],
             cell.config,
             load_once=reuse_loader(cell, cell_observer),
             observer=cell_observer,
