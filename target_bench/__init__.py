@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from target_bench.harness.judge import judge_answers as judge_answers
     from target_bench.harness.questions.ask import SyntheticQuestions as SyntheticQuestions
     from target_bench.harness.questions.ask import ask
-    from target_bench.harness.score import Scored as Scored
+    from target_bench.harness.score import Scores as Scores
     from target_bench.harness.score import score_answers as score_answers
     from target_bench.harness.score import score_rankings as score_rankings
     from target_bench.harness.search import Hit as Hit
@@ -117,7 +117,7 @@ _HOME = {
     "TableId": "core.schema",
     "Serializer": "data.table_text",
     "judge_answers": "harness.judge",
-    "Scored": "harness.score",
+    "Scores": "harness.score",
     "score_answers": "harness.score",
     "score_rankings": "harness.score",
     "AnswerJudge": "core.task",

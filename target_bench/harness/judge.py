@@ -84,7 +84,7 @@ def judge_answers(
     queries = [query for query in dataset.queries if str(query.answer).startswith("SELECT")]
     answers = {query.id: query.answer for query in queries}
     judgements = judge_answers(dataset, answers, "sql")
-    print(score_answers(dataset, answers, "sql", judgements).scores["ex[bird]"])
+    print(score_answers(dataset, answers, "sql", judgements)["ex[bird]"])
     # 1.000 [.937, 1.000]
     ```
 

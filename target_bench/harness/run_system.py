@@ -8,7 +8,7 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -34,13 +34,13 @@ from target_bench.harness.consent import Confirm
 from target_bench.harness.judge import judge
 from target_bench.harness.rank import rank
 from target_bench.harness.run_notes import ranking_notes, unlabelled_note, warn_of_depth
-from target_bench.harness.score import Scored, score_answers, score_rankings
+from target_bench.harness.score import Scores, score_answers, score_rankings
 from target_bench.harness.systems import System
-from target_bench.metrics.scores import hash_code
+from target_bench.metrics.scores import find_edited_metrics, hash_code
 from target_bench.runs import slicing
 from target_bench.runs.result import Result
 from target_bench.runs.run import Run
-from target_bench.runs.score_files import SLICE_PREFIX, read_scores
+from target_bench.runs.score_files import PER_QUERY, SLICE_PREFIX, STATISTICS, read_scores
 
 
 def run_system(
@@ -90,10 +90,10 @@ def rank_queries(
     with begin_run(config, task, dataset, retriever, observer=observer) as run:
         rankings = rank(run, retriever, dataset, config, observer, confirm)
         with _finish_after(run, retriever.label, observer):
-            scored = score_rankings(dataset, rankings, config.top_k, task, metrics)
-            _write_scores(run, task, dataset, scored, observer, counts=scored.counts.to_json())
+            scores = score_rankings(dataset, rankings, config.top_k, task, metrics)
+            _write_scores(run, task, dataset, scores, observer, counts=scores.counts.to_json())
     if retriever.plugin is None or not is_own_code(type(retriever.plugin)):
-        for warning in ranking_notes(retriever.label, scored.counts, rankings.values()):
+        for warning in ranking_notes(retriever.label, scores.counts, rankings.values()):
             observer.warning(warning)
     return Result(run, dataset.queries), rankings
 
@@ -129,11 +129,11 @@ def answer_queries(
             run, task, generator.label, dataset, answers, rankings, observer, confirm
         )
         with _finish_after(run, generator.label, observer):
-            scored = score_answers(dataset, answers, task, judgements, rankings, metrics)
-            parts: dict[str, Any] = {"counts": counts.to_json(), "answers": scored.counts.to_json()}
-            if scored.report:
-                parts["report"] = scored.report
-            _write_scores(run, task, dataset, scored, observer, **parts)
+            scores = score_answers(dataset, answers, task, judgements, rankings, metrics)
+            parts: dict[str, Any] = {"counts": counts.to_json(), "answers": scores.counts.to_json()}
+            if scores.report:
+                parts["report"] = scores.report
+            _write_scores(run, task, dataset, scores, observer, **parts)
     return Result(run, dataset.queries)
 
 
@@ -154,41 +154,45 @@ def _write_scores(
     run: Run,
     task: Task[Any],
     dataset: Dataset,
-    scored: Scored[Any],
+    scores: Scores[Any],
     observer: Observer,
     **parts: Any,
 ) -> None:
     """Write the tables of values, then the scores that they belong to."""
-    if warning := unlabelled_note(dataset, task, scored.counts, scored.scores):
+    if warning := unlabelled_note(dataset, task, scores.counts, scores):
         observer.warning(warning)
-    ids = set(scored.query_ids)
-    queries = [query for query in dataset.queries if query.id in ids]
-    properties = slicing.read_properties(queries) | {**scored.properties}
-    columns = {SLICE_PREFIX + name: values for name, values in properties.items()}
-    if any(query.synthetic for query in queries):
-        columns[f"{SLICE_PREFIX}synthetic"] = [query.synthetic for query in queries]
-    code = hash_code(scored.scores)
-    changed: list[str] = []
-    with suppress(StoreError):  # there are none, or they are damaged and written again
-        stored = read_scores(run.folder)
-        changed = [n for n, known in stored.code.items() if code.get(n, known) != known]
-        # A metric of the user's own has its code in its signature, or "unique:" without a hash.
-        changed += [
-            name
-            for name, score in scored.scores.items()
-            if score.spec and name in stored.scores and "|unique:" not in score.signature
-            if score.signature != stored.scores[name].signature
-        ]
-    if changed:
-        metrics = f"metric{'s' * (len(changed) > 1)} {list_first(changed, 3)}"
+    if changed := _find_changed_metrics(run, scores):
         run.reused = False
+        metrics = f"metric{'s' * (len(changed) > 1)} {list_first(changed, 3)}"
         observer.warning(f"{run.folder.name}: scores computed again: the code of {metrics} changed")
-    of_queries = {"per_query": {**columns, **scored.per_query}, "statistics": scored.statistics}
+    ids = set(scores.query_ids)
+    queries = [query for query in dataset.queries if query.id in ids]
+    properties = slicing.read_properties(queries) | {**scores.properties}
+    if any(query.synthetic for query in queries):
+        properties["synthetic"] = [query.synthetic for query in queries]
+    columns = {SLICE_PREFIX + name: values for name, values in properties.items()}
+    per_query = {"query_id": scores.query_ids, **columns, **scores.per_query}
+    statistics = {"query_id": scores.query_ids, **scores.statistics}
     run.write_scores(
         {
             **parts,
-            "code": code,
-            "scores": {name: score.to_json() for name, score in scored.scores.items()},
+            "code": hash_code(scores),
+            "scores": {name: s.to_json() for name, s in scores.items()},
         },
-        {f"{n}.parquet": {"query_id": scored.query_ids, **c} for n, c in of_queries.items()},
+        {PER_QUERY: per_query, STATISTICS: statistics},
     )
+
+
+def _find_changed_metrics(run: Run, scores: Scores[Any]) -> list[str]:
+    """Return the metrics whose code is another than when the run was scored before."""
+    try:
+        stored = read_scores(run.folder)
+    except StoreError:  # there are none, or they are damaged and written again
+        return []
+    # A metric of the user's own has its code in its signature, or "unique:" without a hash.
+    return find_edited_metrics(stored.code, scores) + [
+        name
+        for name, score in scores.items()
+        if score.spec and name in stored.scores and "|unique:" not in score.signature
+        if score.signature != stored.scores[name].signature
+    ]

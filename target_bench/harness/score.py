@@ -4,9 +4,9 @@ Everything here is a function of values in memory: nothing is retrieved, generat
 written.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,22 +52,22 @@ MISSING = "missing"
 
 
 @dataclass(frozen=True, eq=False)
-class Scored(Generic[CountsT]):
-    """Scores, and the value of every query alone.
+class Scores(Mapping[str, Score], Generic[CountsT]):
+    """Map metric name -> score, with the value of every query alone.
 
     ```python
     from target_bench import load, score_rankings
 
     dataset = load("mini")
     gold = {query.id: query.gold for query in dataset.queries}
-    scored = score_rankings(dataset, gold, top_k=10)
-    print(scored.scores["recall@10"], scored.per_query["recall@10"][:3])
+    scores = score_rankings(dataset, gold, top_k=10)
+    print(scores["recall@10"], scores.per_query["recall@10"][:3])
     # 1.000 [.992, 1.000] [1. 1. 1.]
     ```
 
     Attributes:
+        by_metric: metric name -> score.
         query_ids: the queries that are scored, in the order of the dataset.
-        scores: metric name -> score.
         per_query: metric name -> (n,) value of each query; NaN where the metric is not over it.
         statistics: metric name -> (n, m) sufficient statistics, of the metrics whose statistics
             are more than the per-query values.
@@ -76,13 +76,22 @@ class Scored(Generic[CountsT]):
         properties: property of the answers -> (n,) its value of each.
     """
 
+    by_metric: Mapping[str, Score]
     query_ids: Sequence[str]
-    scores: Mapping[str, Score]
     per_query: Mapping[str, Floats]
     statistics: Mapping[str, Floats]
     counts: CountsT
-    report: Mapping[str, Any] | None = None
+    report: Mapping[str, Any] = field(default_factory=dict)
     properties: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+
+    def __getitem__(self, metric: str) -> Score:
+        return self.by_metric[metric]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.by_metric)
+
+    def __len__(self) -> int:
+        return len(self.by_metric)
 
 
 def score_rankings(
@@ -91,7 +100,7 @@ def score_rankings(
     top_k: int | Sequence[int] = TOP_K,
     task: Task[Any] | str = RANKING_TASK,
     metrics: Sequence[MetricLike] = (),
-) -> Scored[Counts]:
+) -> Scores[Counts]:
     """Score rankings in memory. Nothing is read from or written to a folder.
 
     ```python
@@ -99,8 +108,8 @@ def score_rankings(
 
     dataset = load("mini")
     first = dataset.corpus.ids[:10]
-    scored = score_rankings(dataset, {query.id: first for query in dataset.queries}, [1, 10])
-    print(scored.scores["recall@10"], scored.per_query["recall@10"].shape)
+    scores = score_rankings(dataset, {query.id: first for query in dataset.queries}, [1, 10])
+    print(scores["recall@10"], scores.per_query["recall@10"].shape)
     # .062 [.043, .088] (460,)
     ```
 
@@ -135,23 +144,33 @@ def score_rankings(
     task = make_task(task) if isinstance(task, str) else task
     by_query = {retrieval.query_id: retrieval for retrieval in retrievals}
     scored = scorable(task, dataset)
-    ids = [query.id for query in scored.queries]
     counts = _counts(queries, retrievals, ks, len(dataset.corpus), scored.queries)
-    if not ids:
-        return Scored((), {}, {}, {}, counts)
-    outputs = Outputs(scored, Predictions(by_query, depth=depth))
-    examples = task.examples(*outputs)
-    values = _compute_values(
-        list_metrics(task, scored.queries, ks, metrics), examples, ids, outputs
-    )
-    for k in ks[:-1] if any(retrieval.at for retrieval in retrievals) else ():
-        at_k = {r.query_id: r.take_first(k) for r in retrievals}
-        outputs = Outputs(scored, Predictions(at_k, depth=k))
-        of_k = list_metrics(task, scored.queries, [k], metrics)
-        of_k = [each for each in of_k if split(each.name)[1] == k]
-        added = _compute_values(of_k, task.examples(*outputs), ids, outputs)
-        values = values[0] | added[0], values[1] | added[1], values[2] | added[2]
-    return Scored(ids, *values, counts)
+    if not scored.queries:
+        return Scores({}, (), {}, {}, counts)
+    values = _score_at(ks, task, scored, by_query, metrics)
+    if any(retrieval.at for retrieval in retrievals):
+        # The ranking depends on how many tables are asked for: each smaller cutoff has its own.
+        for k in ks[:-1]:
+            at_k = {query_id: ranking.take_first(k) for query_id, ranking in by_query.items()}
+            values.update(_score_at([k], task, scored, at_k, metrics, only_at=k))
+    ids = [query.id for query in scored.queries]
+    return Scores(values.scores, ids, values.per_query, values.statistics, counts)
+
+
+def _score_at(
+    ks: Sequence[int],
+    task: Task[Any],
+    dataset: Dataset,
+    rankings: Mapping[str, Retrieval],
+    more: Sequence[MetricLike],
+    only_at: int | None = None,
+) -> "_Values":
+    """Compute the metrics of rankings; ``only_at``: those with this cutoff in their names alone."""
+    metrics = list_metrics(task, dataset.queries, ks, more)
+    if only_at is not None:
+        metrics = [metric for metric in metrics if split(metric.name)[1] == only_at]
+    outputs = Outputs(dataset, Predictions(rankings, depth=ks[-1]))
+    return _compute_values(metrics, task.examples(*outputs), outputs)
 
 
 def score_answers(
@@ -161,7 +180,7 @@ def score_answers(
     judgements: Mapping[str, Judgement] | None = None,
     rankings: Mapping[str, Retrieval] | None = None,
     metrics: Sequence[MetricLike] = (),
-) -> Scored[AnswerCounts]:
+) -> Scores[AnswerCounts]:
     """Score answers in memory. Nothing is executed, nor read from or written to a folder.
 
     ```python
@@ -169,7 +188,7 @@ def score_answers(
 
     dataset = load("mini")
     answers = {query.id: "Paris" for query in dataset.queries}
-    print(score_answers(dataset, answers, "qa").scores["exact_match"])  # .000 [.000, .026]
+    print(score_answers(dataset, answers, "qa")["exact_match"])  # .000 [.000, .026]
     ```
 
     Answers in SQL are executed first, by ``judge_answers``.
@@ -198,32 +217,30 @@ def score_answers(
     given = all_answers(dataset, answers)
     scored = scorable(scored_task, dataset)
     if not scored.queries:
-        return Scored((), {}, {}, {}, _answer_counts(given, {}, len(given)))
+        return Scores({}, (), {}, {}, _count_answers(scored_task, dataset, given))
     if scored_task.judge is not None:
         _check_judged(scored, judgements or {}, scored_task.name)
     generations = {query_id: answered.generation for query_id, answered in given.items()}
     outputs = Outputs(scored, Predictions(rankings or {}, generations, judgements or {}))
     examples = scored_task.examples(*outputs)
-    ids = [query.id for query in scored.queries]
     computed = list_metrics(scored_task, scored.queries, (), metrics)
-    values = _compute_values(computed, examples, ids, outputs)
-    read = scored_task.parse_answers(examples) or [True] * len(ids)
-    if len(read) != len(ids):
-        raise PluginError(
-            f"task {scored_task.name}: parse_answers() lists {len(read)} values for {len(ids)} "
-            "answers"
-        )
-    unlabelled = sum(not has_reference(scored_task, query) for query in dataset.queries)
-    counts = _answer_counts(given, dict(zip(ids, read, strict=True)), unlabelled)
-    scores, per_query, statistics = values
+    scores, per_query, statistics = _compute_values(computed, examples, outputs)
     report = {**scored_task.report(scored, examples)}
     properties = scored_task.properties(examples)
     if scored_task.view.slices:
         columns = read_properties(scored.queries) | {**properties}
-        slicing = (columns, scored_task.view.slices, computed)
-        report["by"] = report_parts(*slicing, per_query, statistics)
-    in_their_order = in_order(scores, scored_task.main_metric(scored.queries))
-    return Scored(ids, in_their_order, per_query, statistics, counts, report or None, properties)
+        report["by"] = report_parts(
+            columns, scored_task.view.slices, computed, per_query, statistics
+        )
+    return Scores(
+        in_order(scores, scored_task.main_metric(scored.queries)),
+        [query.id for query in scored.queries],
+        per_query,
+        statistics,
+        _count_answers(scored_task, dataset, given, scored, examples),
+        report,
+        properties,
+    )
 
 
 def list_metrics(
@@ -328,42 +345,34 @@ def _check_judged(dataset: Dataset, judgements: Mapping[str, Judgement], task: s
         )
 
 
-_Values = tuple[dict[str, Score], dict[str, Floats], dict[str, Floats]]
-"""Metric name -> its score, per-query values and statistics, as in ``Scored``."""
+class _Values(NamedTuple):
+    """What ``Scores`` holds of metrics, by their names."""
+
+    scores: dict[str, Score]
+    per_query: dict[str, Floats]
+    statistics: dict[str, Floats]
+
+    def update(self, other: "_Values") -> None:
+        """Add the values of other metrics, or replace those of the same."""
+        self.scores.update(other.scores)
+        self.per_query.update(other.per_query)
+        self.statistics.update(other.statistics)
 
 
-def _compute_values(
-    metrics: Sequence[Metric[Any]],
-    examples: Any,
-    query_ids: Sequence[str],
-    outputs: Outputs | None = None,
-) -> _Values:
-    """Compute metrics over judged queries.
-
-    Sums run over the queries in the order of their ids, so the order they are asked in changes
-    nothing.
-    """
+def _compute_values(metrics: Sequence[Metric[Any]], examples: Any, outputs: Outputs) -> _Values:
+    """Compute metrics over the queries that are scored."""
+    # Sums run over the queries in the order of their ids: the order they are asked in changes no
+    # digit of a score.
+    query_ids = [query.id for query in outputs.dataset.queries]
     by_id = np.array(sorted(range(len(query_ids)), key=query_ids.__getitem__), dtype=np.intp)
-    scores: dict[str, Score] = {}
-    per_query: dict[str, Floats] = {}
-    more_statistics: dict[str, Floats] = {}
+    computed = _Values({}, {}, {})
     for metric in metrics:
         check_time()
         with guard_plugin("metric", metric, "scoring"):
             statistics = metric.statistics(outputs if metric.reads_outputs else examples)
-            if np.ndim(statistics) != 2 or len(statistics) != len(by_id):
-                raise PluginError(
-                    f"metric {metric.name}: statistics() of {len(by_id)} queries has the shape "
-                    f"{np.shape(statistics)}: expected a row for each query"
-                )
-            with np.errstate(over="ignore"):
-                if np.isinf(statistics.sum(axis=0)).any():
-                    raise PluginError(
-                        f"metric {metric.name}: its values are too large to be added up (the "
-                        f"largest is {np.abs(statistics).max():.3g})"
-                    )
+            _check_statistics(metric, statistics, len(query_ids))
             low, high = stats.interval(metric, statistics[by_id])
-            scores[metric.name] = Score(
+            computed.scores[metric.name] = Score(
                 value=compute_score(metric, statistics[by_id]),
                 low=low,
                 high=high,
@@ -371,10 +380,25 @@ def _compute_values(
                 signature=f"{metric.signature}|{stats.SIGNATURE}",
                 spec=_stored_spec(metric),
             )
-            values = per_query[metric.name] = metric.per_query(statistics)
+            values = computed.per_query[metric.name] = metric.per_query(statistics)
             if not np.array_equal(to_mean_statistics(values), statistics):
-                more_statistics[metric.name] = statistics
-    return scores, per_query, more_statistics
+                computed.statistics[metric.name] = statistics
+    return computed
+
+
+def _check_statistics(metric: Metric[Any], statistics: Floats, n: int) -> None:
+    """Raise ``PluginError`` unless these are a row of numbers for each of n queries."""
+    if np.ndim(statistics) != 2 or len(statistics) != n:
+        raise PluginError(
+            f"metric {metric.name}: statistics() of {n} queries has the shape "
+            f"{np.shape(statistics)}: expected a row for each query"
+        )
+    with np.errstate(over="ignore"):
+        if np.isinf(statistics.sum(axis=0)).any():
+            raise PluginError(
+                f"metric {metric.name}: its values are too large to be added up (the largest is "
+                f"{np.abs(statistics).max():.3g})"
+            )
 
 
 def _stored_spec(metric: Metric[Any]) -> MetricSpec | None:
@@ -425,26 +449,39 @@ def _divides_ties(k: int, ranking: Retrieval) -> bool:
     return len(scores) == k > 1 and scores[k - 2] == scores[k - 1]
 
 
-def _answer_counts(
+def _count_answers(
+    task: Task[Any],
+    dataset: Dataset,
     answers: Mapping[str, Answered],
-    parsed: Mapping[str, object | None],
-    unlabelled: int,
+    scored: Dataset | None = None,
+    examples: Any = None,
 ) -> AnswerCounts:
     """Return the denominators of answers, and what they took."""
     generations = [answered.generation for answered in answers.values()]
     given = [generation for generation in generations if generation.error is None]
-    unread = (query_id for query_id, parsed_answer in parsed.items() if parsed_answer is None)
+    unparsed = 0
+    if scored is not None:
+        queries = scored.queries
+        parsed = task.parse_answers(examples) or [True] * len(queries)
+        if len(parsed) != len(queries):
+            raise PluginError(
+                f"task {task.name}: parse_answers() lists {len(parsed)} values for {len(queries)} answers"
+            )
+        errors = (answers[query.id].generation.error for query in queries)
+        unparsed = sum(
+            value is None and error is None for value, error in zip(parsed, errors, strict=True)
+        )
     return AnswerCounts(
         asked=len(answers),
         answered=len(given),
         failed=len(answers) - len(given),
-        unparsed=sum(1 for query_id in unread if answers[query_id].generation.error is None),
-        truncated=sum(1 for answered in answers.values() if answered.truncated),
-        cut=sum(1 for generation in given if generation.finish_reason == "length"),
+        unparsed=unparsed,
+        truncated=sum(answered.truncated for answered in answers.values()),
+        cut=sum(generation.finish_reason == "length" for generation in given),
         input_tokens=_sum(generation.input_tokens for generation in generations),
         output_tokens=_sum(generation.output_tokens for generation in generations),
         cost=_sum(generation.cost for generation in generations),
-        unlabelled=unlabelled,
+        unlabelled=sum(not has_reference(task, query) for query in dataset.queries),
     )
 
 

@@ -156,7 +156,7 @@ def hash_code(scores: Iterable[str]) -> dict[str, str]:
     return code
 
 
-def edited_metrics(stored: Mapping[str, str], scores: Iterable[str]) -> list[str]:
+def find_edited_metrics(stored: Mapping[str, str], scores: Iterable[str]) -> list[str]:
     """Return the metrics that other code computed than the one here, without cutoffs."""
     here = hash_code(scores)
     return [name for name in here if stored.get(name, here[name]) != here[name]]

@@ -12,7 +12,7 @@ from target_bench.core.text_tables import Column, Mark, TextTable, best_rows, co
 from target_bench.metrics import stats
 from target_bench.metrics.scores import (
     canonical_name,
-    edited_metrics,
+    find_edited_metrics,
     find_spec,
     is_built_in,
     ranking_metrics,
@@ -385,7 +385,7 @@ def summarize_answers(result: "Result") -> Sequence[SummaryBlock]:
 
 def describe_edited(result: "Result", metrics: Iterable[str]) -> str | None:
     """Return a sentence on metrics that were computed by other code than the one here, if any."""
-    edited = edited_metrics(result.stored.code, metrics)
+    edited = find_edited_metrics(result.stored.code, metrics)
     if not edited:
         return None
     return (

@@ -54,7 +54,7 @@ def test_tagged_files_say_what_values_stand_for(tmp_path: Path) -> None:
         (tagged, 1, "yes"),
         (_mixed(tagged), 1, "some"),
     ):
-        score = score_answers(dataset, answers, "qa").scores["denotation"]
+        score = score_answers(dataset, answers, "qa")["denotation"]
         assert score.value == value
         assert f"|tagged:{known}|" in score.signature
 

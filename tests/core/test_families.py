@@ -39,7 +39,7 @@ def test_recall_of_families() -> None:
     """A shard stands for all of its family, once."""
     dataset = _dataset("e_20210101", "e_20210102", "t")
     ranking = [TableId("shop", name) for name in ("u", "e_20210103", "e_20210101", "t")]
-    scores = score_rankings(dataset, {"q": ranking}, [1, 2, 3, 4]).scores
+    scores = score_rankings(dataset, {"q": ranking}, [1, 2, 3, 4])
     assert [float(scores[f"recall[family]@{k}"]) for k in (1, 2, 3, 4)] == [0, 1 / 2, 1 / 2, 1]
     assert float(scores["recall@4"]) == pytest.approx(2 / 3)
 
@@ -47,7 +47,7 @@ def test_recall_of_families() -> None:
 def test_recall_of_families_only_where_gold_has_them() -> None:
     dataset = _dataset("e_20210101", "t")
     assert not has_families(dataset.queries)
-    scores = score_rankings(dataset, {"q": []}, 1).scores
+    scores = score_rankings(dataset, {"q": []}, 1)
     assert "recall[family]@1" not in scores
     assert fold_name(TableId("s", "E_2021_v2")) == ("s", "e_#")
 

@@ -69,11 +69,11 @@ def test_rankings_at_every_cutoff() -> None:
 
     rankings = {query.id: Retrieval(query.id, tuple(MINI.corpus.ids[:5])) for query in MINI.queries}
     scored = score_rankings(MINI, rankings, [1, 5], metrics=[near, short])
-    assert {"near@1", "near@5"} <= scored.scores.keys()
-    assert "short" not in scored.scores
+    assert {"near@1", "near@5"} <= scored.keys()
+    assert "short" not in scored
     for k in (1, 5):
         assert scored.per_query[f"near@{k}"] == pytest.approx(scored.per_query[f"success@{k}"])
-        assert scored.scores[f"near@{k}"].low == scored.scores[f"success@{k}"].low
+        assert scored[f"near@{k}"].low == scored[f"success@{k}"].low
 
 
 def test_text_names_a_function_of_a_file(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from target_bench.core.registry import make_task
 from target_bench.core.schema import Retrieval, TableId
 from target_bench.data.load import load
 from target_bench.data.selection import select_task
-from target_bench.harness.score import Scored
+from target_bench.harness.score import Scores
 from target_bench.runs.record_log import ANSWERS, RANKINGS
 from target_bench.runs.result import Result
 from tests.builders import Recorder, only
@@ -29,11 +29,11 @@ def _run(out: Path, task: str, **more: Any) -> Result:
     return only(target.run(more.pop("retriever", "bm25"), **more))
 
 
-def _same(scored: Scored[Any], result: Result) -> None:
+def _same(scored: Scores[Any], result: Result) -> None:
     """The scores, values and counts of a run, as far as they were computed."""
     assert sorted(scored.query_ids) == result.queries.ids
     order = np.argsort(scored.query_ids)
-    for name, score in scored.scores.items():
+    for name, score in scored.items():
         assert result.scores[name] == score
         np.testing.assert_array_equal(scored.per_query[name][order], result.queries.values[name])
 
@@ -44,7 +44,7 @@ def test_rankings_of_a_run(tmp_path: Path) -> None:
     stored = RANKINGS.read(result.folder)
     scored = score_rankings(MINI, stored, [10, 1, 5])
     _same(scored, result)
-    assert (scored.scores.keys(), scored.counts) == (result.scores.keys(), result.stored.counts)
+    assert (scored.keys(), scored.counts) == (result.scores.keys(), result.stored.counts)
     bare = {query_id: retrieval.tables for query_id, retrieval in stored.items()}
     _same(score_rankings(MINI, bare, [1, 5, 10]), result)
     assert len(list(tmp_path.iterdir())) == 1
@@ -57,10 +57,10 @@ def test_scored_tables_are_put_in_order_and_cut() -> None:
     pairs = [*((table, 0.1 * i) for i, table in enumerate(others)), (gold, 3.0)]
     dataset = replace(MINI, queries=(query,))
     scored = score_rankings(dataset, {query.id: pairs}, [1, 3])
-    assert scored.scores["success@1"].value == 1
+    assert scored["success@1"].value == 1
     assert (scored.counts.resorted, scored.counts.short) == (1, 0)
     behind = score_rankings(dataset, {query.id: [*others, gold]}, 3)
-    assert behind.scores["mrr"].value == 0, "the rest of a longer ranking is left out"
+    assert behind["mrr"].value == 0, "the rest of a longer ranking is left out"
 
 
 def test_a_ranking_at_a_cutoff_is_the_one_that_was_returned_at_it() -> None:
@@ -72,14 +72,14 @@ def test_a_ranking_at_a_cutoff_is_the_one_that_was_returned_at_it() -> None:
     ranking = Retrieval(query.id, others, at=at)
     dataset = replace(MINI, queries=(query,))
     values = {
-        ks: score_rankings(dataset, {query.id: ranking}, list(ks)).scores
+        ks: score_rankings(dataset, {query.id: ranking}, list(ks))
         for ks in ((5, 10, 20), (5, 10), (5,))
     }
     for ks, scores in values.items():
         found = {k: scores[f"recall@{k}"].value for k in ks}
         assert found == {k: float(k == 10) for k in ks}
     deep = {query.id: Retrieval(query.id, (*others[:10], gold))}
-    assert score_rankings(dataset, deep, 10).scores["mrr"].value == 0, "cut as a list is"
+    assert score_rankings(dataset, deep, 10)["mrr"].value == 0, "cut as a list is"
 
 
 def test_a_missing_ranking_counts_as_wrong() -> None:
@@ -89,7 +89,7 @@ def test_a_missing_ranking_counts_as_wrong() -> None:
     scored = score_rankings(MINI, gold, 10)
     n = len(MINI.queries)
     assert (scored.counts.asked, scored.counts.answered, scored.counts.failed) == (n, n - 1, 1)
-    assert scored.scores["success@10"].value == pytest.approx((n - 1) / n)
+    assert scored["success@10"].value == pytest.approx((n - 1) / n)
     assert scored.per_query["success@10"][3] == 0
 
 
@@ -128,7 +128,7 @@ def test_answers_in_sql(monkeypatch: pytest.MonkeyPatch) -> None:
     task = make_task("text-to-sql:workers=1")
     judgements = judge_answers(SQL, answers, task)
     scored = score_answers(SQL, answers, "sql", judgements)
-    assert scored.scores["ex[bird]"].value == 1
+    assert scored["ex[bird]"].value == 1
     assert scored.report is not None
     assert scored.report["outcomes"] == {"correct": len(SPREAD)}
     assert judge_answers(SQL, answers, task, known=judgements) == judgements

@@ -14,6 +14,7 @@ from target_bench.core.built_in import BUILT_IN
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import Metric, MetricSpec, Score
 from target_bench.core.schema import Query, TableId
+from target_bench.core.task import Outputs, Predictions
 from target_bench.data.load import load
 from target_bench.harness.score import _compute_values
 from target_bench.metrics import scores as scores_module
@@ -174,7 +175,9 @@ class Edits(Metric[Any]):
 
 
 def test_a_plugin_is_declared_beside_its_score() -> None:
-    scores, _, _ = _compute_values([Edits()], ["a", "abcd"], ["q", "r"])
+    dataset = load("mini")
+    two = Outputs(replace(dataset, queries=dataset.queries[:2]), Predictions())
+    scores, _, _ = _compute_values([Edits()], ["a", "abcd"], two)
     score = scores["edits"]
     assert (score.value, score.spec) == (2.5, TOY)
     stored = Score.from_json(score.to_json())

@@ -197,7 +197,7 @@ def test_form_of_a_corpus_decides_and_stands_in_the_signature() -> None:
         (ottqa, 1, "OTT-QA's normal form"),
     ):
         scored = score_answers(replace(dataset, queries=(query,)), {query.id: "1572"}, "qa")
-        score = scored.scores["exact_match"]
+        score = scored["exact_match"]
         assert (score.value, score.signature.split("|")[1]) == (value, f"{form}, best reference")
     wrong = replace(number, metadata={"normal_form": "squad"})
     with pytest.raises(DataError, match="normal_form should be plain or ottqa, but is 'squad'"):
@@ -214,7 +214,7 @@ def test_answers_of_10_mb_are_unreadable_and_end(unit: str) -> None:
     scored = score_answers(replace(dataset, queries=queries[:6]), answers, "qa")
     assert process_time() - started < 20
     assert scored.counts.unparsed >= 3
-    assert scored.scores["exact_match"].value == 0
+    assert scored["exact_match"].value == 0
 
 
 def test_tokens_of_bleu_are_a_setting() -> None:
@@ -232,5 +232,5 @@ def test_metric_with_settings_replaces_the_same_one_of_the_task() -> None:
     dataset = load("mini")
     answers = {query.id: "a" for query in dataset.queries}
     scored = score_answers(dataset, answers, "qa", metrics=["sacrebleu:tokenize=char"])
-    own = score_answers(dataset, answers, "qa").scores["sacrebleu"].signature
-    assert scored.scores["sacrebleu"].signature == own.replace("tok:13a", "tok:char") != own
+    own = score_answers(dataset, answers, "qa")["sacrebleu"].signature
+    assert scored["sacrebleu"].signature == own.replace("tok:13a", "tok:char") != own

@@ -166,7 +166,7 @@ def test_a_model_makes_a_metric_of_the_task(bart: str, named_minilm: str) -> Non
         f"cell_f1[bertscore]:model={named_minilm}",
     ]
     judgements = judge_answers(dataset, answers, task)
-    scores = score_answers(dataset, answers, task, judgements, metrics=metrics).scores
+    scores = score_answers(dataset, answers, task, judgements, metrics=metrics)
     assert scores["bertscore[tables]"].value == pytest.approx(1, abs=1e-5)
     assert scores["cell_f1[bertscore]"].value == pytest.approx(1, abs=1e-5)
     assert scores["bartscore[tables]"].value < 0

@@ -96,7 +96,7 @@ def test_splits_and_copies(
 def test_reference_answers_of_wtq_are_right() -> None:
     dataset = load("wtq", data_dir=DATA)
     answers = {query.id: str(query.answer) for query in dataset.queries}
-    assert score_answers(dataset, answers, "qa").scores["denotation"].value == 1
+    assert score_answers(dataset, answers, "qa")["denotation"].value == 1
 
 
 def test_every_table_of_ottqa_is_gold() -> None:

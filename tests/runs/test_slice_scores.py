@@ -61,7 +61,7 @@ def test_of_rankings(runs: Runs, name: str) -> None:
     for value, scores in run.scores_by(name).items():
         part = _part(MINI, run, name, value)
         rankings = {query.id: run.run.rankings[query.id] for query in part.queries}
-        _same(scores, score_rankings(part, rankings, run.identity.top_k).scores)
+        _same(scores, score_rankings(part, rankings, run.identity.top_k))
 
 
 @pytest.mark.parametrize("task", ["question_answering", "fact_verification"])
@@ -72,7 +72,7 @@ def test_of_answers(runs: Runs, task: str) -> None:
     for value, scores in run.scores_by("gold_tables").items():
         part = _part(dataset, run, "gold_tables", value)
         answers = {query.id: run.run.answers[query.id] for query in part.queries}
-        _same(scores, score_answers(part, answers, task).scores)
+        _same(scores, score_answers(part, answers, task))
 
 
 @pytest.mark.parametrize("name", ["hardness", "database"])
@@ -85,7 +85,7 @@ def test_of_sql(sql: Result, name: str) -> None:
     for value, scores in sql.scores_by(name).items():
         part = _part(dataset, sql, name, value)
         answers = {query.id: sql.run.answers[query.id] for query in part.queries}
-        _same(scores, score_answers(part, answers, "text_to_sql", judgements).scores)
+        _same(scores, score_answers(part, answers, "text_to_sql", judgements))
         reported = sql.stored.report["by"][name][value]
         assert reported["queries"] == len(part.queries)
         assert reported["runnable"] == scores["ex[bird]"].n

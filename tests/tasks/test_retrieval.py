@@ -12,7 +12,7 @@ NEW = {"set_precision", "set_recall", "set_f1", "complete_recall", "set_size"}
 
 def _scores(dataset: Dataset, settings: str = "") -> dict[str, Any]:
     rankings = {query.id: query.gold[:1] for query in dataset.queries}
-    return dict(score_rankings(dataset, rankings, [1, 5], make_task(f"retrieval{settings}")).scores)
+    return dict(score_rankings(dataset, rankings, [1, 5], make_task(f"retrieval{settings}")))
 
 
 def test_sets_are_measured_where_asked_for() -> None:

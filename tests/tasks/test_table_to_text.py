@@ -70,7 +70,7 @@ def test_one_reference_of_every_query_is_not_padded() -> None:
         chosen = query.metadata["highlighted_cells"]
         cells[query.id] = ", ".join(rows[row][column].text for row, column in chosen)
     alone, padded = (
-        score_answers(replace(MINI, queries=queries), cells, "t2t").scores["parent"]
+        score_answers(replace(MINI, queries=queries), cells, "t2t")["parent"]
         for queries in (single, mixed)
     )
     assert alone.value < padded.value / 1.5

@@ -15,7 +15,7 @@ from target_bench.core.user_code import split_user_line
 from target_bench.data.load import load
 from target_bench.data.selection import select_task
 from target_bench.harness.consent import Estimate
-from target_bench.harness.score import Scored
+from target_bench.harness.score import Scores
 from target_bench.metrics.scores import find_spec
 from target_bench.runs.score_tables import summarize_answers
 from target_bench.tables.answer_tables import TableFormat
@@ -48,13 +48,13 @@ class Judge(Generator):
         return "I cannot." if query_id == "t2t-0003" else REPLY % (8 if order == "1" else 6)
 
 
-def _scored(answers: dict[str, Any], task: TextToTable | None = None) -> Scored[Any]:
+def _scored(answers: dict[str, Any], task: TextToTable | None = None) -> Scores[Any]:
     task = task or TextToTable()
     return score_answers(MINI, answers, task, judge_answers(MINI, answers, task))
 
 
 def test_every_format_is_there_and_its_gold_scores_best() -> None:
-    scores = _scored(GOLD).scores
+    scores = _scored(GOLD)
     assert {query.metadata["format"] for query in MINI.queries} == {
         *("text", "html", "latex", "csv", "json")
     }
@@ -100,8 +100,8 @@ def test_a_judge_is_asked_in_both_orders_and_its_replies_are_recorded() -> None:
     assert len(judge.requests) == 2 * n_asked
     assert all(request.messages[1].content for request in judge.requests)
     scored = score_answers(MINI, answers, task, judgements)
-    assert [scored.scores[f"p_{part}"].value for part in ("content", "structure")] == [7, 9]
-    assert scored.scores["p_content"].n == n_asked - 1
+    assert [scored[f"p_{part}"].value for part in ("content", "structure")] == [7, 9]
+    assert scored["p_content"].n == n_asked - 1
     assert scored.report is not None
     assert scored.report["p_score"] == {"asked": n_asked, "counted": n_asked - 1}
     assert judge_answers(MINI, answers, task, known=judgements) == judgements
@@ -136,7 +136,7 @@ def test_an_answer_that_is_too_long_is_not_sent_to_a_judge() -> None:
     task = TextToTable(judged_by=judge)
     made = judge_answers(few, answers, task)
     assert (judge.requests, made["t2t-0001"].record["verdict"]) == ([], "too_long")
-    assert score_answers(few, answers, task, made).scores["cell_f1"].value == 0
+    assert score_answers(few, answers, task, made)["cell_f1"].value == 0
 
 
 class Paid(Judge):
@@ -248,8 +248,8 @@ def test_each_bad_answer_is_typed_counted_and_shown(name: TableFormat) -> None:
         assert any(f"{fault} 1" in str(block) for block in task.view.summary(scored.report))
         assert fault in task.view.detail(judgements[query.id].record)["faults"]
         read = fault not in ("no_table", "syntax", "empty")
-        assert scored.scores["valid[strict]"].value == 0
-        assert scored.scores["valid[lenient]"].value == read
+        assert scored["valid[strict]"].value == 0
+        assert scored["valid[lenient]"].value == read
         assert scored.counts.unparsed == (not read)
         if fault == "extra_table":
             assert scored.report["tables"] == {"3": 1}

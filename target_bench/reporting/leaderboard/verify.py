@@ -187,7 +187,7 @@ def _score(
         if run.top_k:
             ranking_task = task if answers is None else make_task(RANKING_TASK)
             ranked = score_rankings(dataset, rankings, run.top_k, ranking_task)
-            shown, per_query = ranked.scores, ranked.per_query
+            shown, per_query = ranked.by_metric, ranked.per_query
             if answers is None:
                 _note_gold(folder, dataset, rankings, notes)
             if (answers is not None or is_basis) and not any(
@@ -200,7 +200,7 @@ def _score(
         if answers is not None:
             judged = {} if task.judge is None else judge_answers(dataset, answers, task, rankings)
             answered = score_answers(dataset, answers, task, judged, rankings)
-            scores |= answered.scores
+            scores |= answered
             values.append((answered.query_ids, answered.per_query))
             counts = answered.counts.to_json()
     except (ConfigError, DataError) as error:  # as of answers to queries of another task
