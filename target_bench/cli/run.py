@@ -253,15 +253,20 @@ def score(
                 "Leave out --run, --predictions, --order, --corpus, --split, --limit and "
                 "--distractors."
             )
-        from target_bench.harness.resume import ResumedRun
+        from target_bench.harness.stored import score_again
         from target_bench.runs.result import read_run
 
         with print_at_end(form, verbose) as (observer, results):
-            stored = ResumedRun(read_run(find_run(corpus, options.out)), options.data_dir, observer)
-            scored = stored.score(task, confirm, options.metrics)
-            for result in scored:
-                result.by = tuple(by or ())
-            results += scored
+            scored = score_again(
+                read_run(find_run(corpus, options.out)),
+                task,
+                metrics=options.metrics,
+                confirm=confirm,
+                data_dir=options.data_dir,
+                observer=observer,
+            )
+            scored.by = tuple(by or ())
+            results.append(scored)
         return
     from target_bench.data.load import make_loader, once, tasks_and_corpora
     from target_bench.harness.score_external import score_external

@@ -245,7 +245,7 @@ def why(
     offline: options.Offline = False,
 ) -> None:
     """Print the differences between two runs, or between a run and its command now."""
-    from target_bench.harness.resume import make_manifest_again
+    from target_bench.harness.stored import make_manifest_again
     from target_bench.runs.find import find_run
     from target_bench.runs.result import read_run
     from target_bench.runs.why import find_changes, read_copies

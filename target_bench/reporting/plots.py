@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from target_bench.core.errors import ConfigError, MissingExtraError, StoreError
 from target_bench.core.metric import MetricSpec, Score, compute_score
 from target_bench.core.observer import Observer
-from target_bench.harness.resume import ResumedRun
+from target_bench.harness.stored import load_same_data
 from target_bench.metrics import stats
 from target_bench.metrics.retrieval import judge, parse
 from target_bench.metrics.scores import canonical_name, find_spec
@@ -168,7 +168,7 @@ def recall_at_every_k(
             f"{run.folder.name} holds no rankings"
             f"{why if rankings else ': its tables are given, not retrieved'}"
         )
-    queries = ResumedRun(run, data_dir, observer).load().queries
+    queries = load_same_data(run, data_dir, observer).queries
     stored = run.run.rankings
     missing = [query.id for query in queries if query.id not in stored]
     if missing:

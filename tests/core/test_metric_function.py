@@ -11,8 +11,8 @@ from target_bench import Generation, Query, Retrieval, TableId, evaluate, metric
 from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.metric_function import FunctionMetric, resolve_metric
 from target_bench.corpora import load
-from target_bench.harness.resume import ResumedRun
 from target_bench.harness.score import score_rankings
+from target_bench.harness.stored import score_again
 from target_bench.runs.result import read_run
 from tests.builders import Recorder
 
@@ -125,10 +125,10 @@ def test_a_run_scored_again_has_the_metrics_it_was_asked_for_with(tmp_path: Path
     run = evaluate("random", "mini", metrics=own[:1], limit=5, out=out)["random"]
     assert ("aa" in run.scores, "bb" in run.scores) == (True, False)
     observer = Recorder()
-    (again,) = ResumedRun(read_run(run.folder), observer=observer).score(metrics=own[1:])
+    again = score_again(read_run(run.folder), metrics=own[1:], observer=observer)
     assert {"aa", "bb"} <= set(again.scores)
     (tmp_path / "a.py").unlink()
-    (again,) = ResumedRun(read_run(run.folder), observer=observer).score()
+    again = score_again(read_run(run.folder), observer=observer)
     assert ("aa" in again.scores, "bb" in again.scores) == (False, True)
     assert any("a.py:aa before, which is dropped" in warning for warning in observer.warnings)
 

@@ -13,7 +13,7 @@ from target_bench.core.schema import Generation, Judgement, Retrieval, TableId
 from target_bench.data.load import load
 from target_bench.data.selection import select_task
 from target_bench.harness.judge import judge_answers
-from target_bench.harness.resume import ResumedRun
+from target_bench.harness.stored import score_again
 from target_bench.runs.result import Result
 from target_bench.tasks.text_to_sql import TextToSQL
 from tests.builders import Recorder, json_lines, only, rewrite, unfinish
@@ -41,8 +41,7 @@ def test_a_finished_run_executes_nothing_again(
     assert again.run.reused
     assert (again.scores, again.stored.answers) == (first.scores, first.stored.answers)
     assert again.stored.report == first.stored.report
-    stored = ResumedRun(read_run(first.folder), observer=Recorder())
-    assert only(stored.score("text-to-sql:workers=1")).run.reused
+    assert score_again(read_run(first.folder), "text-to-sql:workers=1").run.reused
     assert parts(first.folder) == before
 
 

@@ -10,7 +10,7 @@ from target_bench.core import registry
 from target_bench.core.errors import ConfigError
 from target_bench.core.registry import find_task, spell_task
 from target_bench.data.load import tasks_and_corpora
-from target_bench.harness.resume import ResumedRun
+from target_bench.harness.stored import score_again
 from target_bench.harness.sweeps.grid import read_cells
 from target_bench.harness.yaml_file import YamlFile
 from target_bench.metrics.sql import VERSION as METRICS_VERSION
@@ -119,13 +119,12 @@ def test_runs_of_settings(tmp_path: Path) -> None:
 def test_a_stored_run_keeps_its_settings(tmp_path: Path) -> None:
     """It is scored again, and answered again, as it was asked for, unless told otherwise."""
     first = _run(tmp_path, "SQL:engine=duckdb")
-    stored = ResumedRun(read_run(first.folder), observer=Recorder())
-    assert stored.task_text == "text_to_sql:engine=duckdb"
-    assert only(stored.score()).folder == first.folder
-    assert only(stored.score("sql:engine=duckdb,workers=1")).folder == first.folder
-    in_sqlite = only(stored.score("sql"))
+    stored = read_run(first.folder)
+    assert score_again(stored).folder == first.folder
+    assert score_again(stored, "sql:engine=duckdb,workers=1").folder == first.folder
+    in_sqlite = score_again(stored, "sql")
     assert in_sqlite.folder != first.folder
     assert in_sqlite.stored.report is not None
     assert in_sqlite.stored.report["engine"] == "sqlite"
     with pytest.raises(ConfigError, match="is about text_to_sql, not about question_answering"):
-        stored.score("qa")
+        score_again(stored, "qa")

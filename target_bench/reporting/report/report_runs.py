@@ -19,8 +19,8 @@ from target_bench.core.registry import make_task
 from target_bench.core.schema import Dataset, TableId
 from target_bench.core.task import SummaryBlock, Task, given_tables
 from target_bench.data.selection import select_task
-from target_bench.harness.resume import ResumedRun
 from target_bench.harness.score import align_values
+from target_bench.harness.stored import load_same_data
 from target_bench.runs.differences import check_same_data, make_labels
 from target_bench.runs.manifest import answers_fingerprint
 from target_bench.runs.record_log import ANSWERS, RANKINGS
@@ -129,7 +129,7 @@ def open_runs(
         "queries. Write a report of each.",
     )
     stored = _drop_basis(stored)
-    dataset = ResumedRun(stored[0], data_dir, observer).load()
+    dataset = load_same_data(stored[0], data_dir, observer)
     names = zip(stored, make_labels(stored), strict=True)
     return [_open_run(run, label, dataset, depth) for run, label in names], dataset
 
