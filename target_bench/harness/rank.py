@@ -4,7 +4,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from target_bench.runs.times import StageTime
 MOST_FAILURES = 10
 """Failures before any success that end a run: what fails on every query is a fault of its own."""
 
-_PROBED = 59
+_PROBES = 59
 """Queries, spread evenly, that are asked at every cutoff to see whether a ranking depends on k.
 
 If it does for 5 % of the queries, all of them miss it in .95^59 < 5 % of runs.
@@ -107,10 +107,11 @@ def _ask(
 ) -> Iterator[Sequence[Retrieval]]:
     """Have the corpus embedded and yield rankings batch by batch; end where the first all fail.
 
-    Only the largest cutoff is timed: what else is asked is no part of answering a query.
+    A retriever whose ranking depends on k, as of one that reranks the first k tables, is asked at
+    each cutoff.
     """
-    plugin = retriever.plugin
-    since = f"from query {len(records) + 1:,} on: " if records else ""
+    plugin, tables = retriever.plugin, dataset.corpus.shuffled
+    resumed = f"resumed after {len(records):,} queries: " if records else ""
     any_done, asks_each_cutoff = bool(records), any(ranking.at for ranking in records.values())
     probes = set() if asks_each_cutoff else _choose_probes(retriever, dataset, top_k)
     n_asked, seconds, size = 0, 0.0, get_batch_size(plugin)
@@ -120,24 +121,26 @@ def _ask(
         observer.stage(f"{retriever.label}: retrieve", total=len(todo))
         while n_asked < len(todo):
             batch = todo[n_asked : n_asked + size]
-            most = None if any_done else MOST_FAILURES - n_asked
+            most_failures = None if any_done else MOST_FAILURES - n_asked
+            # Only the largest cutoff is timed: the others are no part of answering a query.
             with times.time_work() as took:
                 rankings = retrieve_tables(
-                    plugin, batch, top_k[-1], dataset.corpus.shuffled, most, retriever.reads_gold
+                    plugin, batch, top_k[-1], tables, most_failures, retriever.reads_gold
                 )
             seconds += took.seconds
             batch = batch[: len(rankings)]  # the first ones alone where all fail
-            pairs = zip(batch, rankings, strict=True)
-            probed = [(q, ranking) for q, ranking in pairs if q.id in probes and not ranking.error]
+            probed = [r for r in rankings if r.query_id in probes and r.error is None]
             if probed:
-                depends_on_k = _depends_on_k(plugin, dataset, top_k, *zip(*probed, strict=True))
-                if depends_on_k is not False:
-                    probes = set()
-                if depends_on_k:
+                ids = {ranking.query_id for ranking in probed}
+                asked = [query for query in batch if query.id in ids]
+                verdict = _compare_cutoffs(plugin, dataset, top_k, asked, probed)
+                if verdict != "same":
+                    probes = set()  # that is known now
+                if verdict == "depends on k":
                     asks_each_cutoff = True
                     earlier = [query for query in dataset.queries if query.id in records]
-                    before = [records[query.id] for query in earlier]
                     if earlier:
+                        before = [records[query.id] for query in earlier]
                         yield _add_cutoffs(plugin, dataset, top_k, earlier, before)
             if asks_each_cutoff:
                 rankings = _add_cutoffs(plugin, dataset, top_k, batch, rankings)
@@ -150,14 +153,15 @@ def _ask(
     finally:
         retrieve = StageTime(seconds, watch.list_hits(), n_asked)
         _record_times(run, retriever, dataset.seconds, embed, retrieve)
-        notes = [since + note for note in _read_notes(retriever, observer)]
+        notes = [resumed + note for note in _read_notes(retriever, observer)]
         if asks_each_cutoff:
-            notes.insert(
-                0,
-                "its ranking depends on how many tables are asked for, so each cutoff was asked "
-                "by itself",
-            )
+            notes.insert(0, _DEPENDS_ON_K)
         add_notes(run, retriever.label, notes, observer)
+
+
+_DEPENDS_ON_K = (
+    "its ranking depends on how many tables are asked for, so each cutoff was asked by itself"
+)
 
 
 def _embed(retriever: System, dataset: Dataset, observer: Observer) -> float:
@@ -178,33 +182,29 @@ def _choose_probes(retriever: System, dataset: Dataset, top_k: Sequence[int]) ->
     if len(top_k) < 2 or contract.is_paid(retriever.plugin) or retriever.reads_gold:
         return set()
     queries = dataset.queries
-    n = min(_PROBED, len(queries))
+    n = min(_PROBES, len(queries))
     return {queries[i * len(queries) // n].id for i in range(n)}
 
 
-def _depends_on_k(
+def _compare_cutoffs(
     plugin: RetrieverLike,
     dataset: Dataset,
     top_k: Sequence[int],
     probes: Sequence[Query],
     deep: Sequence[Retrieval],
-) -> bool | None:
-    """Return whether a smaller cutoff has another ranking than the head of the largest.
-
-    That is so for a retriever that reranks the first k. None: it ranks by chance, and gives another
-    ranking at the same cutoff, too.
-    """
+) -> Literal["same", "depends on k", "random"]:
+    """Compare rankings at the smaller cutoffs with the heads of those at the largest."""
 
     def ask(k: int) -> list[Retrieval]:
         return retrieve_tables(plugin, probes, k, dataset.corpus.shuffled)
 
     for k in top_k[:-1]:
-        pairs = zip(deep, ask(k), strict=True)
-        answered = [(d, s) for d, s in pairs if d.error is None and s.error is None]
-        if any(d.tables[:k] != s.tables for d, s in answered):
+        pairs = [(d, s) for d, s in zip(deep, ask(k), strict=True) if s.error is None]
+        if any(at_most.tables[:k] != at_k.tables for at_most, at_k in pairs):
             again = [ranking.tables for ranking in ask(top_k[-1])]
-            return True if again == [ranking.tables for ranking in deep] else None
-    return False
+            is_random = again != [ranking.tables for ranking in deep]
+            return "random" if is_random else "depends on k"
+    return "same"
 
 
 def _add_cutoffs(

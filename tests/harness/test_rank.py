@@ -356,9 +356,8 @@ def test_an_interrupted_run_keeps_its_rankings_and_notes(
         result = _run(tmp_path, Interrupted(), observer)
     first, second = read_run(result.folder).run.manifest.notes
     assert first == f"{QUERIES[0].text!r} was the first query"
-    assert (
-        second == f"from query {len(kept) + 1} on: {QUERIES[len(kept)].text!r} was the first query"
-    )
+    text = QUERIES[len(kept)].text
+    assert second == f"resumed after {len(kept)} queries: {text!r} was the first query"
     assert observer.warnings.count(f"Interrupted (recorded): {first}") == 2
     assert observer.warnings.count(f"Interrupted: {second}") == 1
     assert observer.warnings.count(f"Interrupted (recorded): {second}") == 1
