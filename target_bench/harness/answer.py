@@ -46,24 +46,24 @@ def answer(
                 tables = prompter.choose_tables(dataset.corpus, ranking.tables[:depth])
                 yield prompter.write_prompt(query, tables)
 
-    def answers(todo: Sequence[Query]) -> Iterator[Answered]:
-        if generator.records is not None:
-            yield from map(generator.records, todo)
+    def ask(todo: Sequence[Query]) -> Iterator[Answered]:
+        if generator.look_up is not None:
+            yield from map(generator.look_up, todo)
             return
         for query in todo:
             error = rankings[query.id].error
             if error is not None:
                 yield Answered(Generation(query.id, "", error=f"{_NOT_RETRIEVED}{error}"))
-        waiting: dict[str, PromptedRequest] = {}
+        unanswered: dict[str, PromptedRequest] = {}
 
-        def draw() -> Iterator[GenerationRequest]:
+        def draw_requests() -> Iterator[GenerationRequest]:
             for prompted in write_prompts(todo):
-                waiting[prompted.request.query_id] = prompted
+                unanswered[prompted.request.query_id] = prompted
                 yield prompted.request
 
-        kept = ". Answers before it are kept; the same command continues the run."
-        for answer in iterate_answers(plugin, draw(), observer, label, kept):
-            prompted = waiting.pop(answer.query_id)
+        advice = ". Answers before it are kept; the same command continues the run."
+        for answer in iterate_answers(plugin, draw_requests(), observer, label, advice):
+            prompted = unanswered.pop(answer.query_id)
             yield Answered(answer, prompted.shown_rows, prompted.truncated)
 
     def work(
@@ -74,14 +74,14 @@ def answer(
         requests = (prompted.request for prompted in write_prompts(todo))
         ask_if_paid(plugin, confirm, lambda: estimate_generator(plugin, label, requests))
         observer.stage(f"{label}: generate", total=len(todo))
-        n, n_asked, any_cached = 0, 0, False
+        n_answers, n_asked, any_cached = 0, 0, False
         start, watch = time.perf_counter(), cache_use.CacheWatch()
         any_done = any(record.generation.error is None for record in records.values())
         try:
             with restore_process():
-                for answered in answers(todo):
+                for answered in ask(todo):
                     yield [answered]
-                    n += 1
+                    n_answers += 1
                     any_cached = any_cached or bool(answered.generation.cached)
                     observer.answered(answered.generation)
                     observer.advance(1)
@@ -93,20 +93,18 @@ def answer(
         finally:
             if any_cached:
                 cache_use.record_answers(plugin, any_cached=True)
-            took = StageTime(time.perf_counter() - start, watch.list_hits(), n)
+            took = StageTime(time.perf_counter() - start, watch.list_hits(), n_answers)
             stages = {"generate": took} if plugin is not None else {}
             run.write_manifest(**add_times(run.manifest, "timed_answers", stages))
 
     def keep(stored: dict[str, Answered]) -> dict[str, Answered]:
-        """Ask failures again, but where the tables of a query are still missing."""
+        """Keep answers, and the failures of queries whose tables are still missing."""
         missing = {query_id for query_id, ranking in rankings.items() if ranking.error is not None}
 
-        def is_asked_again(generation: Generation) -> bool:
-            error, query_id = generation.error, generation.query_id
-            lacked_tables = error is not None and error.startswith(_NOT_RETRIEVED)
-            return error is not None and not (lacked_tables and query_id in missing)
+        def is_kept(query_id: str, error: str | None) -> bool:
+            return error is None or (error.startswith(_NOT_RETRIEVED) and query_id in missing)
 
-        return {i: each for i, each in stored.items() if not is_asked_again(each.generation)}
+        return {i: each for i, each in stored.items() if is_kept(i, each.generation.error)}
 
     records, n_kept = run.complete(ANSWERS, dataset.queries, work, keep)
     if n_kept:

@@ -63,15 +63,15 @@ def rank(
         todo: Sequence[Query], records: Mapping[str, Retrieval]
     ) -> Iterator[Sequence[Retrieval]]:
         prepare(len(dataset.corpus) + len(todo))
-        if retriever.records is not None:
-            yield [retriever.records(query) for query in todo]
+        if retriever.look_up is not None:
+            yield [retriever.look_up(query) for query in todo]
             _record_times(run, retriever, dataset.seconds)
         else:
             yield from _ask(run, retriever, dataset, config.top_k, todo, records, observer)
 
     def keep(stored: dict[str, Retrieval]) -> dict[str, Retrieval]:
         """Ask queries again that failed, or that lack rankings at the smaller cutoffs."""
-        if retriever.records is not None:
+        if retriever.look_up is not None:
             return stored
         done = {query_id: r for query_id, r in stored.items() if r.error is None}
         if any(ranking.at for ranking in done.values()):  # killed while the others were asked

@@ -180,7 +180,7 @@ def _use_stored_answers(run: Result) -> System:
     return System(
         run.command.generator or "",
         identity.generator or {},
-        records=answer,
+        look_up=answer,
         prompt=identity.prompt,
         name=run.command.generator_name,
     )

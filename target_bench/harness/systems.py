@@ -38,9 +38,10 @@ class System:
     Attributes:
         label: the plug-in as it was asked for, or the name of a file.
         identity: all of it that can change a ranking or answer.
-        plugin: the plug-in; None where rankings or answers are there already.
-        records: returns the ranking or answer of a query, where no plug-in is asked.
-        prompt: what identifies the prompt of those answers, if it is not the one of this run.
+        plugin: the plug-in; None for gold and empty answers, and for what is stored already.
+        look_up: query -> its ranking or answer, where these are stored; else None, and the plug-in
+            is asked.
+        prompt: what identifies the prompt of stored answers; None: it is the prompt of this run.
         name: what the user calls it; None without a name.
         packages: package -> version of those that it uses.
     """
@@ -48,7 +49,7 @@ class System:
     label: str
     identity: Mapping[str, Any]
     plugin: Any = None
-    records: Callable[[Query], Any] | None = None
+    look_up: Callable[[Query], Any] | None = None
     prompt: Mapping[str, Any] | None = None
     name: str | None = None
     packages: Mapping[str, str] = field(default_factory=dict)
@@ -75,8 +76,8 @@ def use_rankings(
     rank: Callable[[Query], Retrieval],
     name: str | None = None,
 ) -> System:
-    """Return the system of rankings that are there already, as those of a file."""
-    return System(label, identity, records=rank, name=name)
+    """Return the system of stored rankings, as those of a file."""
+    return System(label, identity, look_up=rank, name=name)
 
 
 def make_retriever(
@@ -141,7 +142,7 @@ def make_generator(
     if isinstance(generator, str) and generator in ANSWER_MODES:
         mode = ANSWER_MODES[generator]
         system = System(
-            generator, {"mode": generator}, records=lambda q: mode.answer(task, q), name=name
+            generator, {"mode": generator}, look_up=lambda q: mode.answer(task, q), name=name
         )
     else:
         text = generator if isinstance(generator, str) else None
