@@ -166,5 +166,5 @@ def _read_answers(
         Path(predictions).name,
         identity,
         replay,
-        records=lambda query: Answered(replay.answer(query.id)),
+        look_up=lambda query: Answered(replay.answer(query.id)),
     )
