@@ -1,8 +1,8 @@
 """``System``: a retriever or generator as a run knows it, with what identifies it."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Protocol
 
 from target_bench.core import ranking
 from target_bench.core.built_in import BOUNDS
@@ -80,29 +80,6 @@ def use_rankings(
     return System(label, identity, look_up=rank, name=name)
 
 
-def make_retriever(
-    retriever: RetrieverLike | str, observer: Observer, name: str | None = None
-) -> System:
-    """Make the retriever that a text names, or check the object."""
-    text = retriever if isinstance(retriever, str) else None
-    label = text or type(retriever).__name__
-    if isinstance(retriever, str):
-        retriever = create_plugin("retriever", retriever, other_names=BOUNDS)
-    plugin = check_retriever(adapt_plugin("retriever", retriever))
-    with plugin_errors(f"retriever {mask_settings(label)}", "what identifies it"):
-        identity, warning = plugin_identity(plugin)
-        label = text or object_label(retriever, identity)
-    if warning:
-        observer.warning(warning)
-    identity["ranking"] = ranking.RULE
-    if getattr(plugin, "reads_gold", False):  # read here alone: later it could say otherwise
-        identity["reads_gold"] = True
-    if getattr(plugin, "returns_sets", False):
-        identity["returns_sets"] = True
-    packages = used_packages(plugin)
-    return System(mask_settings(label), identity, plugin, name=name, packages=packages)
-
-
 @dataclass(frozen=True, slots=True)
 class AnswerMode:
     """Answers without a generator: what they are for, and where they come from."""
@@ -128,16 +105,25 @@ ANSWER_MODES = {
 }
 
 
-def make_generator(
-    generator: GeneratorLike | System | str,
-    task: Task[Any],
-    config: RunConfig,
-    observer: Observer,
+def make_retriever(
+    retriever: RetrieverLike | str, observer: Observer, name: str | None = None
 ) -> System:
-    """Make the generator of a task's answers; a system is returned as it is."""
+    """Make the system of a retriever: one that a text names, or an object.
+
+    Its identity says for good whether it reads gold or returns sets: later the object could say
+    otherwise.
+    """
+    system = _make_system("retriever", retriever, name, BOUNDS, check_retriever, observer)
+    marks = ("reads_gold", "returns_sets")
+    marked = {mark: True for mark in marks if getattr(system.plugin, mark, False)}
+    return replace(system, identity={**system.identity, "ranking": ranking.RULE, **marked})
+
+
+def make_generator(
+    generator: GeneratorLike | str, task: Task[Any], config: RunConfig, observer: Observer
+) -> System:
+    """Make the system of a task's answers: a generator that a text names, an object, or a mode."""
     name, generator = split_name(generator)
-    if isinstance(generator, System):
-        return generator
     converses = False
     if isinstance(generator, str) and generator in ANSWER_MODES:
         mode = ANSWER_MODES[generator]
@@ -145,21 +131,39 @@ def make_generator(
             generator, {"mode": generator}, look_up=lambda q: mode.answer(task, q), name=name
         )
     else:
-        text = generator if isinstance(generator, str) else None
-        label = text or type(generator).__name__
-        if isinstance(generator, str):
-            generator = create_plugin("generator", generator, other_names=ANSWER_MODES)
-        plugin = adapt_plugin("generator", check_generator(generator))
-        with plugin_errors(f"generator {mask_settings(label)}", "what identifies it"):
-            identity, warning = plugin_identity(plugin)
-            label = text or object_label(generator, identity)
-        if warning:
-            observer.warning(warning)
-        converses, packages = getattr(plugin, "converses", True), used_packages(plugin, task)
-        system = System(mask_settings(label), identity, plugin, name=name, packages=packages)
+        system = _make_system(
+            "generator", generator, name, ANSWER_MODES, check_generator, observer, task
+        )
+        converses = getattr(system.plugin, "converses", True)
     if config.prompt is not None and not converses:
         observer.warning(
             f"nothing says that {system.label} reads prompts (converses = True), so "
             f"{config.prompt} may change none of its answers"
         )
     return system
+
+
+def _make_system(
+    kind: Literal["retriever", "generator"],
+    named: Any,
+    name: str | None,
+    modes: Iterable[str],
+    check: Callable[[Any], Any],
+    observer: Observer,
+    *also_used: object,
+) -> System:
+    """Make and identify a plug-in; ``modes``: other names that a misspelled one may have meant."""
+    text = named if isinstance(named, str) else None
+    label = text or type(named).__name__
+    if text is not None:
+        plugin = create_plugin(kind, text, other_names=modes)
+    else:
+        plugin = adapt_plugin(kind, check(named))
+    check(plugin)
+    with plugin_errors(f"{kind} {mask_settings(label)}", "what identifies it"):
+        identity, warning = plugin_identity(plugin)
+        label = text or object_label(named, identity)
+    if warning:
+        observer.warning(warning)
+    packages = used_packages(plugin, *also_used)
+    return System(mask_settings(label), identity, plugin, name=name, packages=packages)
