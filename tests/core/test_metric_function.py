@@ -36,9 +36,9 @@ def test_the_score_is_the_mean_and_a_failed_answer_counts_zero() -> None:
     answers[first] = "<think>a long thought</think>word"
     answers[second] = Generation(second, "word", error="timeout")
     scored = _scores(short, answers)
-    assert scored.scores["short"].value == pytest.approx(1 / len(QUERIES))
-    assert scored.scores["short"].n == len(QUERIES)
-    assert scored.scores["short"].spec == short.spec
+    assert scored["short"].value == pytest.approx(1 / len(QUERIES))
+    assert scored["short"].n == len(QUERIES)
+    assert scored["short"].spec == short.spec
 
 
 def test_none_leaves_a_query_out() -> None:
@@ -46,7 +46,7 @@ def test_none_leaves_a_query_out() -> None:
         return None if query.id == QUERIES[0].id else 0.5
 
     scored = _scores(half, {query.id: "x" for query in QUERIES})
-    score = scored.scores["half"]
+    score = scored["half"]
     assert (score.value, score.n) == (0.5, len(QUERIES) - 1)
     assert np.isnan(scored.per_query["half"][0])
 
@@ -56,9 +56,9 @@ def test_where_lower_is_better_a_failed_query_is_left_out() -> None:
     def words(answer: str) -> float:
         return float(len(answer.split()))
 
-    score = _scores(words, {QUERIES[0].id: "two words"}).scores["words"]
+    score = _scores(words, {QUERIES[0].id: "two words"})["words"]
     assert (score.value, score.n) == (2, 1)
-    score = _scores(words, {}).scores["words"]
+    score = _scores(words, {})["words"]
     assert (np.isnan(score.value), score.n) == (True, 0)
 
 

@@ -119,12 +119,12 @@ def test_runs_of_settings(tmp_path: Path) -> None:
 def test_a_stored_run_keeps_its_settings(tmp_path: Path) -> None:
     """It is scored again, and answered again, as it was asked for, unless told otherwise."""
     first = _run(tmp_path, "SQL:engine=duckdb")
-    stored = read_run(first.folder)
-    assert score_again(stored).folder == first.folder
-    assert score_again(stored, "sql:engine=duckdb,workers=1").folder == first.folder
-    in_sqlite = score_again(stored, "sql")
+    stored, quiet = read_run(first.folder), Recorder()
+    assert score_again(stored, observer=quiet).folder == first.folder
+    assert score_again(stored, "sql:engine=duckdb,workers=1", observer=quiet).folder == first.folder
+    in_sqlite = score_again(stored, "sql", observer=quiet)
     assert in_sqlite.folder != first.folder
     assert in_sqlite.stored.report is not None
     assert in_sqlite.stored.report["engine"] == "sqlite"
     with pytest.raises(ConfigError, match="is about text_to_sql, not about question_answering"):
-        score_again(stored, "qa")
+        score_again(stored, "qa", observer=quiet)
