@@ -465,7 +465,8 @@ def _count_answers(
         parsed = task.parse_answers(examples) or [True] * len(queries)
         if len(parsed) != len(queries):
             raise PluginError(
-                f"task {task.name}: parse_answers() lists {len(parsed)} values for {len(queries)} answers"
+                f"task {task.name}: parse_answers() lists {len(parsed)} values for {len(queries)} "
+                "answers"
             )
         errors = (answers[query.id].generation.error for query in queries)
         unparsed = sum(
