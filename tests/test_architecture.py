@@ -50,7 +50,7 @@ def test_paths_and_functions_that_the_document_names_are_there() -> None:
     paths = set(re.findall(r"`([a-z_]+/[\w/]+(?:\.py)?)`", text))
     assert len(paths) > 30
     assert [path for path in sorted(paths) if not (PACKAGE / path).exists()] == []
-    named = re.findall(r"`(\w+)`\s\(`([a-z_/]+\.py)`\)", text)
+    named = re.findall(r"`(?:\w+\.)?(\w+)`\s\(`([a-z_/]+\.py)`\)", text)
     assert len(named) > 20
     for name, path in named:
         text = (PACKAGE / path).read_text(encoding="utf-8")
