@@ -28,7 +28,6 @@ Floats = NDArray[np.float64]
 
 _NAME = re.compile(r"(?P<name>[^@\s]+?)(?:@(?P<k>[1-9]\d*))?")
 
-
 _HIGHEST: dict[Scale, float] = {"share": 1.0, "percent": 100.0, "unbounded": 1.0}
 
 
@@ -48,9 +47,9 @@ class MetricSpec:
         label: as people call it, without a cutoff: ``R``, ``EX``; default: the name.
         description: the definition in one line.
         source: the paper or the package that it is from; empty where it needs none.
-        scores: what it is a metric of: ``rankings``, ``texts``, ``labels``, ``SQL`` or a word of a
-            plug-in's own; the tasks that name the same word in ``scores`` use it.
-        at_k: whether it is read at a cutoff, as ``recall@10``.
+        scores: what it scores: ``rankings``, ``texts``, ``labels``, ``SQL`` or a word of a plug-in;
+            the tasks with the same word in ``scores`` compute it.
+        at_k: whether it has a cutoff, as ``recall@10``.
         scale: the range of the number.
         highest: the largest value; of an unbounded metric that of a perfect answer. Default: 1, or
             100 on the scale ``percent``.
@@ -58,12 +57,10 @@ class MetricSpec:
         higher_is_better: whether a higher value is better.
         deterministic: whether the same predictions always have the same value.
         needs: what it needs besides predictions: references, databases, an extra to install.
-        rank: its place among the metrics that stand for a run, the lowest first; None for a metric
-            that stands for a run only where there is no other.
-        references: the length of references that it says something about; see
-            ``metrics.scores``.
-        decides: whether its value of one query says that the answer is right (1), partly right, or
-            wrong (0).
+        rank: where a table has room for few metrics, those of the lowest rank are shown; None for
+            one that is shown only where there is no other.
+        references: the length of references for which it says something.
+        decides: whether its value of one query is 1 for a right answer and 0 for a wrong one.
         tolerance: how far a score that is computed again may differ on another machine.
     """
 
@@ -86,12 +83,16 @@ class MetricSpec:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            value, choices = getattr(self, field.name), _CHOICES.get(field.name, ())
-            if not (value in choices if choices else _fits(field.name, value)):
-                expected = f"; expected {' or '.join(choices)}" * bool(choices)
+            value = getattr(self, field.name)
+            choices = _CHOICES.get(field.name)
+            if choices is None and not _is_valid(field.name, value):
                 raise ConfigError(
                     f"metric {self.name!r}: {field.name}={value!r:.60} is not a valid value"
-                    f"{expected}"
+                )
+            if choices is not None and value not in choices:
+                raise ConfigError(
+                    f"metric {self.name!r}: {field.name}={value!r:.60} is not a valid value; "
+                    f"expected {' or '.join(choices)}"
                 )
         match = _NAME.fullmatch(self.name)
         if match is None or match["k"]:
@@ -101,11 +102,11 @@ class MetricSpec:
             )
 
     def at(self, k: int | None = None) -> str:
-        """Print the name with its cutoff, as ``parse`` reads it: ``recall@10``."""
+        """Return the name with its cutoff, as ``split_cutoff`` reads it: ``recall@10``."""
         return f"{self.name}@{k}" if self.at_k else self.name
 
     def label_at(self, k: int | str | None = None) -> str:
-        """Print the label with its cutoff: ``R@10``."""
+        """Return the label with its cutoff: ``R@10``."""
         label = self.label or self.name
         return f"{label}@{k}" if self.at_k and k is not None else label
 
@@ -116,26 +117,27 @@ class MetricSpec:
 
     @property
     def range(self) -> str:
-        """The values that it can have, in words."""
+        """The values that it can have, in words: ``0 to 1``."""
         if self.scale != "unbounded":
             return f"0 to {self.top:.4g}"
         if not self.higher_is_better:
             return "0 and up"
-        bounded = (self.highest is not None and self.at_k) or self.highest == 0
-        return f"up to {self.highest:g}" if bounded else "unbounded"
+        # Else the highest value is that of a perfect answer, and others may be higher.
+        is_bound = self.highest == 0 or (self.highest is not None and self.at_k)
+        return f"up to {self.highest:g}" if is_bound else "unbounded"
 
     def text(self, value: float | None, signed: bool = False) -> str:
-        """Print a value with the decimals of the metric, a share as ``.797``; a dash for none."""
-        if value is None or value != value:
+        """Return a value with the decimals of the metric, a share as ``.797``; a dash for none."""
+        if value is None or isnan(value):
             return "–"
         return text_tables.score_text(value, self.digits, "+" if signed else "")
 
     def interval(self, low: float, high: float, between: str = "–", sign: str = "") -> str:
-        """Print the bounds of a value as ``text`` prints it; see ``text_tables.interval``."""
+        """Return the bounds of a value in the form of ``text``; see ``text_tables.interval``."""
         return text_tables.interval(low, high, self.digits, between, sign)
 
     def merit(self, value: float) -> float:
-        """Turn a value into a number that is higher for the better one."""
+        """Return a number that is higher for a better value, to sort by."""
         return value if self.higher_is_better else -value
 
     def to_json(self) -> dict[str, Any]:
@@ -163,21 +165,24 @@ class MetricSpec:
 
 
 _CHOICES = {"scale": get_args(Scale), "references": get_args(References)}
-_KINDS = {"name": (str,), "highest": (int, float, NoneType), "rank": (int, NoneType)}
+_TYPES = {"name": (str,), "highest": (int, float, NoneType), "rank": (int, NoneType)}
+"""Types of the fields whose default is of another type."""
 
 
-def _fits(field: str, value: Any) -> bool:
-    """Return whether a field may have a value: others give declarations, and they are printed."""
+def _is_valid(field: str, value: Any) -> bool:
+    """Return whether a field may have a value; large ones would flood tables and boards."""
     default = MetricSpec.__dataclass_fields__[field].default
-    if type(value) not in _KINDS.get(field, (type(default),)):
+    if type(value) not in _TYPES.get(field, (type(default),)):
         return False
+    if field == "digits":
+        return bool(0 <= value <= 12)
     if isinstance(value, int | float):
-        return 0 <= value <= 12 if field == "digits" else abs(value) < 1e9
+        return abs(value) < 1e9
     return len(str(value)) <= 1000 and all(isinstance(part, str) for part in value or ())
 
 
-def split(name: str) -> tuple[str, int | None]:
-    """Read the name and the cutoff of a metric: ``recall@10`` -> ``("recall", 10)``."""
+def split_cutoff(name: str) -> tuple[str, int | None]:
+    """Return the name and the cutoff of a metric: ``recall@10`` -> ``("recall", 10)``."""
     match = _NAME.fullmatch(name)
     if match is None:
         raise ConfigError(f"metric {name!r}: expected a name, or a name and a cutoff as recall@10")
@@ -188,11 +193,8 @@ _PACKAGE_VERSION = re.compile(r"\|(?:([\w.-]+)==|version:(?=\d+\.\d))([^|]*)")
 """The version of a package in a signature; sacreBLEU calls its own ``version:2.6.0``."""
 
 
-def without_packages(signature: str) -> str:
-    """Return a signature without the versions of packages, which it has as ``name==version``.
-
-    They are shown with a score, and make it no other metric.
-    """
+def drop_package_versions(signature: str) -> str:
+    """Return a signature without the versions of packages, which make it no other metric."""
     return _PACKAGE_VERSION.sub("", signature)
 
 
@@ -200,7 +202,7 @@ ExamplesT = TypeVar("ExamplesT", contravariant=True)
 
 
 class Metric(ABC, Generic[ExamplesT]):
-    """A metric over all queries of a run, which is more than the mean of a function of each.
+    """A metric over all queries of a run, not only the mean of a value of each.
 
     ```python
     import numpy as np
@@ -226,9 +228,9 @@ class Metric(ABC, Generic[ExamplesT]):
 
     Attributes:
         spec: its declaration.
-        reads_outputs: whether it reads what a system gave (``metric_function.Outputs``), and not
-            the examples that a task makes of it.
-        context: settings that follow from the data, for the same metric with others.
+        reads_outputs: whether ``statistics`` gets the answers and rankings of a system
+            (``task.Outputs``), and not the examples that a task makes of them.
+        context: settings that follow from the data; they stay when a user changes others.
     """
 
     spec: MetricSpec
@@ -250,8 +252,7 @@ class Metric(ABC, Generic[ExamplesT]):
     def signature(self) -> str:
         """Everything that changes the value, in one string (after sacreBLEU's signatures).
 
-        The version of a package stands in it as ``name==version``; another one is noted where
-        scores are compared, and makes no other run.
+        It holds the version of a package as ``name==version``.
         """
 
     @abstractmethod
@@ -262,8 +263,8 @@ class Metric(ABC, Generic[ExamplesT]):
     def value(self, totals: Floats) -> Floats:
         """Return the metric from (..., m) sums of statistics, shape (...)."""
 
-    def counted(self, statistics: Floats) -> int:
-        """Return the number of queries that the metric is over. Default: all of them."""
+    def count_queries(self, statistics: Floats) -> int:
+        """Return the number of queries in the score. Default: all of them."""
         return len(statistics)
 
     def per_query(self, statistics: Floats) -> Floats:
@@ -283,14 +284,14 @@ class Metric(ABC, Generic[ExamplesT]):
         return float(values.min(initial=0.0)), float(values.max(initial=self.highest))
 
     def weights(self, statistics: Floats) -> Floats:
-        """Return (n,) the weight of each query in the score; 0 for one that it is not over.
+        """Return (n,) the weight of each query in the score; 0 for one that is left out.
 
         Only their ratios matter. Default: all the same.
         """
         return np.ones(len(statistics))
 
-    def without(self, total: Floats, rows: Floats) -> Floats:
-        """Return (n,) the metric of (m,) sums without each of (n, m) rows, for the jackknife.
+    def leave_one_out(self, total: Floats, rows: Floats) -> Floats:
+        """Return (n,) the values for the jackknife: of (m,) sums less each of (n, m) rows.
 
         Default: ``value`` of the differences. A metric that averages over what occurs among the
         queries, such as labels, holds that fixed.
@@ -353,7 +354,7 @@ class RatioMetric(Metric[ExamplesT]):
         """Return numerator over denominator; ``empty`` where there is nothing to divide by."""
         return ratio(totals[..., 0], totals[..., 1], self.empty)
 
-    def counted(self, statistics: Floats) -> int:
+    def count_queries(self, statistics: Floats) -> int:
         """Return the number of queries that enter the denominator."""
         return int((statistics[:, 1] > 0).sum())
 
@@ -367,8 +368,8 @@ class MeanOfValues(RatioMetric[Any]):
 
     Args:
         spec: the declaration.
-        measure: the examples -> the values of each answer, of which it may have none or several.
-        sign: gives the signature; it is asked when a score is stored.
+        measure: examples -> for each answer its values: none, one or several.
+        sign: returns the signature; called late, as it may import a package for its version.
     """
 
     def __init__(
@@ -387,12 +388,12 @@ class MeanOfValues(RatioMetric[Any]):
         return self._sign()
 
     def statistics(self, examples: Any) -> Floats:
-        """Return (n, 2): the sum of the values of each answer, and how many they are."""
+        """Return (n, 2): the sum of the values of each answer, and their number."""
         values = [list(answer) for answer in self._measure(examples)]
         return np.array([(sum(v), len(v)) for v in values], dtype=np.float64).reshape(-1, 2)
 
     def bounds(self, statistics: Floats) -> tuple[float, float]:
-        """Return the lowest and the highest value; a count may be 1 at least."""
+        """Return the lowest and the highest value; a metric of errors may count 1 at least."""
         lowest, highest = super().bounds(statistics)
         return lowest, highest if self.spec.higher_is_better else max(highest, 1.0)
 
@@ -401,7 +402,8 @@ class MeanOfValues(RatioMetric[Any]):
 class MetricDefinition:
     """A metric of this package in the registry: its declaration, and how an object is made.
 
-    A plug-in needs none: its class has the declaration as ``spec`` and makes objects itself.
+    So metrics are listed without importing what computes them. A plug-in needs none: its class has
+    the declaration as ``spec`` and makes objects itself.
 
     Attributes:
         spec: the declaration.
@@ -472,7 +474,7 @@ class Score:
         return f"Score({self}, n={self.n})"
 
     def __eq__(self, other: object) -> bool:
-        """Return whether all is equal; a score over no query equals another one."""
+        """Return whether all is equal, also NaN and NaN."""
         return isinstance(other, Score) and self.to_json() == other.to_json()
 
     def to_json(self) -> dict[str, Any]:
@@ -491,7 +493,7 @@ class Score:
         return cls(**known)
 
 
-class _Denominators:
+class _JsonCounts:
     __slots__ = ()
 
     def to_json(self) -> dict[str, Any]:
@@ -501,7 +503,7 @@ class _Denominators:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts(_Denominators):
+class Counts(_JsonCounts):
     """The denominators of a retrieval run, in queries.
 
     Attributes:
@@ -530,7 +532,7 @@ class Counts(_Denominators):
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerCounts(_Denominators):
+class AnswerCounts(_JsonCounts):
     """The denominators of a generation run, in queries.
 
     Attributes:
@@ -561,12 +563,13 @@ class AnswerCounts(_Denominators):
     unlabelled: int = 0
 
 
-def blank_scores(
+def empty_scores(
     scores: Mapping[str, Score], per_query: Mapping[str, Floats]
 ) -> tuple[dict[str, Score], dict[str, Floats]]:
-    """Scores and values of rankings that answers are not built on: over no query, so NaN.
+    """Return scores over no query, and NaN per query, in place of those of rankings without tables.
 
-    As a result of its own, a run that retrieves nothing scores 0, the lower bound.
+    Answers are not built on such rankings. As a result of its own, a run that retrieves nothing
+    scores 0, the lower bound.
     """
     none = {
         name: replace(score, value=nan, low=nan, high=nan, n=0) for name, score in scores.items()

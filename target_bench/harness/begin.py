@@ -10,7 +10,7 @@ from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.credentials import mask_settings
 from target_bench.core.errors import DataError
 from target_bench.core.identity import plugin_identity, source_files
-from target_bench.core.metric import without_packages
+from target_bench.core.metric import drop_package_versions
 from target_bench.core.metric_function import can_score, resolve_metric
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import PromptWriter
@@ -209,7 +209,7 @@ def _identify_scores(
         "corpus_fingerprint": dataset.corpus.fingerprint,
         "queries_fingerprint": fingerprint,
         **({"near_copies": near_copies} if any(near_copies) else {}),
-        "metrics": [*(without_packages(m.signature) for m in metrics), *task.settings()],
+        "metrics": [*(drop_package_versions(m.signature) for m in metrics), *task.settings()],
     }
 
 

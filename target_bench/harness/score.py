@@ -20,7 +20,7 @@ from target_bench.core.metric import (
     MetricSpec,
     Score,
     compute_score,
-    split,
+    split_cutoff,
     to_mean_statistics,
 )
 from target_bench.core.metric_function import (
@@ -168,7 +168,7 @@ def _score_at(
     """Compute the metrics of rankings; ``only_at``: those with this cutoff in their names alone."""
     metrics = list_metrics(task, dataset.queries, ks, more)
     if only_at is not None:
-        metrics = [metric for metric in metrics if split(metric.name)[1] == only_at]
+        metrics = [metric for metric in metrics if split_cutoff(metric.name)[1] == only_at]
     outputs = Outputs(dataset, Predictions(rankings, depth=ks[-1]))
     return _compute_values(metrics, task.examples(*outputs), outputs)
 
@@ -376,7 +376,7 @@ def _compute_values(metrics: Sequence[Metric[Any]], examples: Any, outputs: Outp
                 value=compute_score(metric, statistics[by_id]),
                 low=low,
                 high=high,
-                n=metric.counted(statistics),
+                n=metric.count_queries(statistics),
                 signature=f"{metric.signature}|{stats.SIGNATURE}",
                 spec=_stored_spec(metric),
             )

@@ -108,7 +108,7 @@ class LabelMetric(Metric[JudgedLabels]):
         weights: Floats = (gold * by_label).sum(axis=-1)
         return weights
 
-    def without(self, total: Floats, rows: Floats) -> Floats:
+    def leave_one_out(self, total: Floats, rows: Floats) -> Floats:
         """Return the values without each row, a macro average over the labels of all of them."""
         if self._average != "macro":
             return self.value(total - rows)

@@ -226,9 +226,9 @@ class RetrievalMetric(RatioMetric[JudgedRankings]):
         sums = values if isinstance(values, tuple) else (values, np.ones(len(values)))
         return np.column_stack(sums).astype(np.float64)
 
-    def counted(self, statistics: Floats) -> int:
+    def count_queries(self, statistics: Floats) -> int:
         """Return the number of queries: all, or those that have a value."""
-        return len(statistics) if self.pooled else super().counted(statistics)
+        return len(statistics) if self.pooled else super().count_queries(statistics)
 
 
 DEFINITIONS: dict[str, MetricDefinition] = {}

@@ -20,7 +20,14 @@ from typing import Any
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
 from target_bench.core.identity import source_hash
-from target_bench.core.metric import RANKINGS, Metric, MetricSpec, Score, split, without_packages
+from target_bench.core.metric import (
+    RANKINGS,
+    Metric,
+    MetricSpec,
+    Score,
+    drop_package_versions,
+    split_cutoff,
+)
 from target_bench.core.metric_function import MetricLike, resolve_metric
 from target_bench.core.schema import Query
 from target_bench.core.text_tables import count_noun
@@ -43,7 +50,7 @@ Scores = Iterable[str] | Mapping[str, Any]
 
 def definition(signature: str) -> str:
     """Return what a score's signature says of the metric, without interval and packages."""
-    return without_packages(signature.partition("|interval:")[0])
+    return drop_package_versions(signature.partition("|interval:")[0])
 
 
 def is_built_in(name: str) -> bool:
@@ -102,7 +109,7 @@ def parse(name: str, needs_cutoff: bool = True) -> tuple[MetricSpec, int | None]
     """
     if ":" in name:
         return find_declaration(registry.resolve("metric", name), name), None
-    family, k = split(canonical_name(name))
+    family, k = split_cutoff(canonical_name(name))
     spec = find_declaration(registry.resolve("metric", family), family)
     if spec.at_k and k is None and needs_cutoff:
         raise ConfigError(f"metric {name!r}: write it with a cutoff, as in {spec.at(10)}")
@@ -150,7 +157,7 @@ def hash_code(scores: Iterable[str]) -> dict[str, str]:
     """
     code = {}
     for name in scores:
-        family = split(name)[0]
+        family = split_cutoff(name)[0]
         if family not in code and (found := registry.built_in_metric(family)):
             code[family] = source_hash([found.partition(":")[0]])
     return code
@@ -166,7 +173,7 @@ def find_edited_metrics(stored: Mapping[str, str], scores: Iterable[str]) -> lis
 def _built_in(name: str) -> MetricSpec | None:
     """Return the declaration of a metric of this package."""
     try:
-        family, k = split(name)
+        family, k = split_cutoff(name)
     except ConfigError:
         return None
     if registry.built_in_metric(family) is None:
@@ -344,7 +351,7 @@ def _rank(spec: MetricSpec) -> float:
 def _split_cutoff(name: str) -> tuple[str, int]:
     """Return name and cutoff, 0 for none; text that is not the name of a metric has none."""
     try:
-        family, k = split(name)
+        family, k = split_cutoff(name)
     except ConfigError:
         return name, 0
     return family, k or 0

@@ -85,7 +85,7 @@ def estimate(metric: Metric[Any], statistics: Floats) -> ScoreEstimate:
     lowest, highest = metric.bounds(statistics)
     scale = lowest, highest = min(lowest, value), max(highest, value)
     if n > 1:
-        moved = (n - 1) * (value - metric.without(total, statistics[counted]))
+        moved = (n - 1) * (value - metric.leave_one_out(total, statistics[counted]))
         if np.isnan(moved).any():
             return ScoreEstimate(value, lowest, highest, influence, scale, np.nan)
         influence[counted] = moved - moved.mean()
@@ -212,7 +212,7 @@ def _leave_out_clusters(
     weights = np.sum([metric.weights(side) for side in sides], axis=0)
     counts = sum_by_cluster(weights[:, None], clusters)[:, 0] > 0
     sums = (sum_by_cluster(side, clusters)[counts] for side in sides)
-    return [metric.without(s.sum(axis=0), rows) for s, rows in zip(sides, sums, strict=True)]
+    return [metric.leave_one_out(s.sum(axis=0), rows) for s, rows in zip(sides, sums, strict=True)]
 
 
 def _jackknife_variance(without: Floats) -> float:

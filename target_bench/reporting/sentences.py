@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from math import isnan
 
 from target_bench.core.errors import TargetBenchError
-from target_bench.core.metric import MetricSpec, split
+from target_bench.core.metric import MetricSpec, split_cutoff
 from target_bench.core.text_tables import count_noun, p_text
 from target_bench.metrics.scores import find_spec, ranking_metrics
 from target_bench.metrics.stats import ALPHA, FEWEST, POWER
@@ -194,7 +194,7 @@ def _describe_failures(result: Result) -> Iterator[str]:
 
 def _describe_sets(results: Sequence[Result], metric: str) -> Iterator[str]:
     """Say which systems, beside some that rank, return fewer tables than the metric counts."""
-    _, k = split(metric)
+    _, k = split_cutoff(metric)
     sizes = {r.command.label: r.stored.scores.get("set_size") for r in results}
     for label, size in sizes.items() if None in sizes.values() else ():
         if k and size and size.value < k:

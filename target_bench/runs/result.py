@@ -15,7 +15,7 @@ import numpy as np
 
 from target_bench.core import text_tables
 from target_bench.core.errors import ConfigError, MissingExtraError, StoreError
-from target_bench.core.metric import Score, blank_scores
+from target_bench.core.metric import Score, empty_scores
 from target_bench.core.schema import Query
 from target_bench.core.task import FAILED, NOT_JUDGED
 from target_bench.core.text_tables import count_noun
@@ -153,7 +153,7 @@ class Result:
             return self.stored.scores
         of_rankings = self.rankings_run.stored.scores
         if self.identity.is_no_context:  # its rankings are empty: no score says anything
-            of_rankings = blank_scores(of_rankings, {})[0]
+            of_rankings = empty_scores(of_rankings, {})[0]
         return {**of_rankings, **self.stored.scores}
 
     @cached_property

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import isnan, nan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from target_bench.core.metric import Score, split
+from target_bench.core.metric import Score, split_cutoff
 from target_bench.core.schema import Generation, Retrieval
 from target_bench.core.task import NOT_JUDGED, SummaryBlock
 from target_bench.core.text_tables import Column, Mark, TextTable, best_rows, count_noun, list_first
@@ -116,7 +116,7 @@ def _group_by_family(results: Sequence["Result"]) -> list[list[str]]:
     scores = [item for result in results for item in result.scores.items()]
     families: dict[str, list[str]] = {}
     for name in dict.fromkeys(name for name, score in scores if score.n):
-        family, k = split(name)
+        family, k = split_cutoff(name)
         families.setdefault(family if k else "", []).append(name)
     return list(families.values())
 
@@ -172,8 +172,10 @@ def _list_asked(results: Sequence["Result"]) -> list[str]:
 
 def _has_larger_cutoff(name: str, others: Sequence[str]) -> bool:
     """Return whether others have the same metric at a larger cutoff."""
-    family, k = split(name)
-    return any(split(o)[0] == family and (split(o)[1] or 0) > (k or 0) for o in others)
+    family, k = split_cutoff(name)
+    return any(
+        split_cutoff(o)[0] == family and (split_cutoff(o)[1] or 0) > (k or 0) for o in others
+    )
 
 
 def _make_table(

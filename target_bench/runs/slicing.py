@@ -345,7 +345,7 @@ def score_part(values: MetricValues, mask: Mask, whole: Score | None) -> Score:
         value=value,
         low=low,
         high=high,
-        n=0 if np.isnan(value) else metric.counted(statistics),
+        n=0 if np.isnan(value) else metric.count_queries(statistics),
         signature=f"{definition(whole.signature)}|{stats.SIGNATURE}" if whole else "",
         spec=whole.spec if whole else values.spec,
     )
@@ -370,7 +370,7 @@ def report_parts(
             for value, mask in divide_by(properties, name).masks(include_none=False).items():
                 part: dict[str, Any] = {"queries": int(mask.sum())}
                 first = metrics[0]
-                part["runnable"] = first.counted(all_statistics[first.name][mask])
+                part["runnable"] = first.count_queries(all_statistics[first.name][mask])
                 for metric in metrics:
                     score = compute_score(metric, all_statistics[metric.name][mask])
                     part[metric.name] = None if np.isnan(score) else score

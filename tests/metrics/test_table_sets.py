@@ -45,6 +45,6 @@ def test_a_retriever_that_fails_has_no_set_size() -> None:
     """It would have the smallest sets of all: failures are left out, and none is a best value."""
     size = next(m for m in set_metrics(10) if m.name == "set_size")
     some, none = (size.statistics(judge(r, ["a", "b"], 10)) for r in (["abc", ""], ["", ""]))
-    assert (float(size.value(some.sum(axis=0))), size.counted(some)) == (3.0, 1)
+    assert (float(size.value(some.sum(axis=0))), size.count_queries(some)) == (3.0, 1)
     assert np.isnan(size.value(none.sum(axis=0)))
-    assert size.counted(none) == 0
+    assert size.count_queries(none) == 0

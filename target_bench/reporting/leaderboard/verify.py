@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import BudgetError, ConfigError, DataError
-from target_bench.core.metric import Score, blank_scores
+from target_bench.core.metric import Score, empty_scores
 from target_bench.core.observer import Observer
 from target_bench.core.registry import make_task
 from target_bench.core.schema import Dataset, Generation, Retrieval, TableId
@@ -193,7 +193,7 @@ def _score(
             if (answers is not None or is_basis) and not any(
                 ranking.tables or ranking.error for ranking in rankings.values()
             ):  # as of no-context: answers are not built on these rankings
-                shown, per_query = blank_scores(shown, per_query)
+                shown, per_query = empty_scores(shown, per_query)
             scores |= shown
             values.append((ranked.query_ids, per_query))
             counts = ranked.counts.to_json()
