@@ -41,7 +41,7 @@ MetricLike = Metric[Any] | Callable[..., float | None] | str
 
 _ARGUMENTS = ("answer", "references", "ranking", "gold", "query", "k")
 
-_SHOWN_LAST = 1000  # its place among the metrics that stand for a run: after the task's own
+_SHOWN_LAST = 1000  # the rank of a ``MetricSpec``: after the metrics of the task
 
 
 class FunctionMetric(RatioMetric[Outputs]):
@@ -57,22 +57,28 @@ class FunctionMetric(RatioMetric[Outputs]):
     print(short.name, short.spec.label, short("Paris"))  # short Short 1.0
     ```
 
+    The names of the function's parameters say what it gets:
+
+    * ``answer``: the text of the answer, without reasoning;
+    * ``references``: the reference answers, a tuple of texts;
+    * ``ranking``: the ids of the retrieved tables, best first; with ``k`` at most k of them;
+    * ``gold``: the ids of the gold tables;
+    * ``query``: the ``Query``;
+    * ``k``: a cutoff; the metric is computed at each, as ``name@10``.
+
+    With ``answer`` it is a metric of answers, else one of rankings. A parameter of another name
+    needs a default, which it keeps. The function returns a number; NaN or None leaves the query
+    out. A failed query scores 0 where higher is better, and is left out where lower is: what the
+    function returns for no output may be the best value.
+
     Args:
-        function: what measures one query. The names of its parameters say what it is given:
-            ``answer``, its text without a block of reasoning; ``references``, the reference answers
-            as a tuple of texts; ``ranking``, the ids of the retrieved tables, best first; ``gold``,
-            those of the gold tables; ``query``, a ``Query``; ``k``, a cutoff.
+        function: the function.
         **declaration: fields of a ``MetricSpec``. Default: the name is the function's, the
             description the first line of its docstring.
 
-    A parameter of another name needs a default, which it keeps; one of these names is given its
-    argument, default or not. With ``answer`` it is a metric of answers, else one of rankings. With
-    ``k`` it is computed at every cutoff, as ``name@10``, and the ranking holds at most k tables. It
-    returns a number; NaN or None leaves the query out. A failed query scores 0 where higher is
-    better, and is left out where lower is: what it would get for no output may be the best value.
-
     Raises:
-        ConfigError: a parameter is none of these.
+        ConfigError: a parameter has another name and no default, or a field is not of a
+            ``MetricSpec``.
     """
 
     reads_outputs = True
@@ -87,9 +93,10 @@ class FunctionMetric(RatioMetric[Outputs]):
             "scores": "answers" if "answer" in self._names else RANKINGS,
             "at_k": "k" in self._names,
         }
-        known = sorted(MetricSpec.__dataclass_fields__.keys() - derived)
-        for field in declaration.keys() - known:
-            raise ConfigError(f"metric {name}: {unknown_name('field', field, known)}")
+        fields_to_set = sorted(MetricSpec.__dataclass_fields__.keys() - derived)
+        for field in declaration:
+            if field not in fields_to_set:
+                raise ConfigError(f"metric {name}: {unknown_name('field', field, fields_to_set)}")
         first_line = (inspect.getdoc(function) or "").partition("\n")[0].rstrip(".")
         fields = {"name": name, "description": first_line, "rank": _SHOWN_LAST, **declaration}
         self.spec = MetricSpec(**fields, **derived)
@@ -106,15 +113,12 @@ class FunctionMetric(RatioMetric[Outputs]):
 
     @property
     def name(self) -> str:
-        """As users write it, e.g. ``short`` or ``near@10``."""
+        """The name as users write it, e.g. ``short`` or ``near@10``."""
         return self.spec.at(self._k)
 
     @property
     def signature(self) -> str:
-        """The name, and the hash of the function: its code, defaults and enclosed values.
-
-        Where one of them has no hash it is ``unique:``, equal to that of no other function.
-        """
+        """The name, and what ``_identify`` returns."""
         return f"{self.name}|{self._code}"
 
     def statistics(self, outputs: Outputs) -> Floats:
@@ -123,6 +127,7 @@ class FunctionMetric(RatioMetric[Outputs]):
         return to_mean_statistics(np.array(values, dtype=np.float64))
 
     def _measure(self, query: Query, outputs: Outputs) -> float:
+        """Return the value of a query; NaN leaves it out."""
         ranking = outputs.predictions.rankings.get(query.id)
         ranking = ranking or Retrieval(query.id, (), error="none")
         arguments = {
@@ -142,8 +147,10 @@ class FunctionMetric(RatioMetric[Outputs]):
             value = self._function(**{name: arguments[name] for name in self._names})
         except ANY_ERROR as error:
             raise plugin_error(error, f"metric {self.name}", f"query {query.id!r}") from error
+        if value is None:
+            return nan
         try:
-            number = nan if value is None else float(value)
+            number = float(value)
         except (TypeError, ValueError, OverflowError):
             number = inf
         if isinf(number):
@@ -155,13 +162,13 @@ class FunctionMetric(RatioMetric[Outputs]):
 
 
 def _read_parameters(name: str, function: Callable[..., Any]) -> set[str]:
-    """Return the parameters that a function is given."""
+    """Return the names of the arguments that a function gets; ``FunctionMetric`` lists them."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError) as error:
         raise ConfigError(f"metric {name}: its parameters cannot be read: {error}") from error
     names = {p.name for p in parameters if p.default is p.empty or p.name in _ARGUMENTS}
-    if not names <= {*_ARGUMENTS} or not {"answer", "ranking"} & names:
+    if names - {*_ARGUMENTS} or names.isdisjoint({"answer", "ranking"}):
         raise ConfigError(
             f"metric {name}: a function has a parameter answer or ranking, and more of "
             f"{', '.join(_ARGUMENTS)}; it has {', '.join(sorted(names)) or 'none'}"
@@ -172,11 +179,15 @@ def _read_parameters(name: str, function: Callable[..., Any]) -> set[str]:
 
 
 _UNIQUE: WeakKeyDictionary[Callable[..., Any], str] = WeakKeyDictionary()
-"""What identifies each function of this process that has no hash."""
+"""Function of this process that has no hash -> its ``unique:`` signature."""
 
 
 def _identify(function: Callable[..., Any]) -> str:
-    """Return ``code:`` and a hash of what decides the values of a function, else ``unique:``."""
+    """Return ``code:`` and a hash of a function: of its code, its defaults and what it encloses.
+
+    Where one of them has no hash this is ``unique:`` and a text that no other function has, so that
+    scores by it are never reused.
+    """
     try:
         if not isinstance(function, FunctionType):
             raise TypeError("an object, and so the object of a method, may hold anything")
@@ -187,7 +198,7 @@ def _identify(function: Callable[..., Any]) -> str:
             whole = f"{code} {function.__qualname__} {json.dumps(values, sort_keys=True)}"
             code = hashlib.sha256(whole.encode()).hexdigest()
         return f"code:{code[:16]}"
-    except ANY_ERROR:  # typed in where no source is kept, or it encloses an object
+    except ANY_ERROR:  # typed in where no source is kept, or a value is no JSON
         unique = f"unique:{uuid.uuid4().hex[:16]}"
         with suppress(TypeError):  # an object that cannot be a key
             return _UNIQUE.setdefault(function, unique)
@@ -225,8 +236,7 @@ def metric(
         **declaration: fields of a ``MetricSpec``, as ``label``, ``scale`` and ``digits``.
 
     Raises:
-        ConfigError: a parameter of the function is none that a metric has, or a field or its value
-            is not one of a ``MetricSpec``.
+        ConfigError: as for ``FunctionMetric``, or the value of a field is not valid.
     """
     if function is not None:
         return FunctionMetric(function, **declaration)
@@ -234,19 +244,9 @@ def metric(
 
 
 def resolve_metric(like: MetricLike) -> Metric[Any]:
-    """Return a metric that was asked for: an object, a function, or one that text names."""
+    """Return the metric that an object, a function, or a text stands for."""
     if isinstance(like, str):
-        spec = registry.parse("metric", like)
-        found = registry.resolve("metric", spec.target)
-        is_object = isinstance(found, Metric) or inspect.isroutine(found)
-        if is_object and spec.settings:
-            raise ConfigError(f"metric {like!r}: a function has no settings")
-        like = found if is_object else registry.create("metric", like)
-        if getattr(like, "k", 1) is None and getattr(like, "name", "").endswith("@None"):
-            raise ConfigError(
-                f"metric {spec.target!r} has a cutoff: metrics of rankings are computed always, at "
-                "the cutoffs of top_k (--top-k)"
-            )
+        like = _load_metric(like)
     if inspect.isroutine(like):
         return FunctionMetric(like)
     if not isinstance(like, Metric) or not isinstance(getattr(like, "spec", None), MetricSpec):
@@ -257,15 +257,36 @@ def resolve_metric(like: MetricLike) -> Metric[Any]:
     return like
 
 
-def read_metrics(name: str, value: Any) -> tuple[Any, ...]:  # noqa: ARG001 (a reader of options)
+def _load_metric(text: str) -> Any:
+    """Return what a text names: a function, or a metric, made with the settings of the text."""
+    spec = registry.parse("metric", text)
+    plugin = registry.resolve("metric", spec.target)
+    if isinstance(plugin, Metric) or inspect.isroutine(plugin):
+        if spec.settings:
+            raise ConfigError(f"metric {text!r}: a function has no settings")
+        return plugin
+    metric = registry.create("metric", text)
+    if getattr(metric, "k", 1) is None and getattr(metric, "name", "").endswith("@None"):
+        raise ConfigError(
+            f"metric {spec.target!r} has a cutoff: metrics of rankings are computed always, at "
+            "the cutoffs of top_k (--top-k)"
+        )
+    return metric
+
+
+def read_metrics(value: Any) -> tuple[Any, ...]:
     """Read the metrics of an option, one or a list; paths in texts are made absolute."""
-    listed = list(value) if isinstance(value, list | tuple) else [] if value is None else [value]
-    read = []
-    for like in listed:
+    if value is None:
+        return ()
+    metrics = []
+    for like in value if isinstance(value, list | tuple) else [value]:
         resolve_metric(like)
-        target = registry.parse("metric", like).target if isinstance(like, str) else ""
-        read.append(registry.make_absolute(target) + like[len(target) :] if target else like)
-    return tuple(read)
+        if isinstance(like, str):
+            target = registry.parse("metric", like).target
+            metrics.append(registry.make_absolute(target) + like.removeprefix(target))
+        else:
+            metrics.append(like)
+    return tuple(metrics)
 
 
 def can_score(metric: Metric[Any], task: Task[Any]) -> bool:
@@ -275,43 +296,46 @@ def can_score(metric: Metric[Any], task: Task[Any]) -> bool:
     return metric.spec.scores in {task.scores, "answers"} - {RANKINGS, ""}
 
 
-def select_metrics(
-    asked: Sequence[MetricLike],
+def combine_metrics(
     task: Task[Any],
-    own: Sequence[Metric[Any]],
+    task_metrics: Sequence[Metric[Any]],
+    asked: Sequence[MetricLike],
     cutoffs: Sequence[int] = (),
 ) -> list[Metric[Any]]:
-    """Return a task's metrics with the settings that were asked for, then the added ones."""
+    """Return a task's metrics, with the settings that were asked for, and those to add."""
     settings = {}
-    for text in (like for like in asked if isinstance(like, str)):
-        spec = registry.parse("metric", text)
-        settings[spec.target] = spec.settings
-    metrics = {
-        metric.name: registry.build("metric", metric.name, {**metric.context, **changed})
-        if (changed := settings.get(metric.name))
-        else metric
-        for metric in own
-    }
+    for like in asked:
+        if isinstance(like, str):
+            spec = registry.parse("metric", like)
+            settings[spec.target] = spec.settings
+    metrics = {}
+    for metric in task_metrics:
+        changed = settings.get(metric.name)
+        if changed:
+            metric = registry.build("metric", metric.name, {**metric.context, **changed})
+        metrics[metric.name] = metric
     for metric in map(resolve_metric, asked):
-        if can_score(metric, task):
-            at_all = [metric]
-            if isinstance(metric, FunctionMetric) and metric.spec.at_k:
-                at_all = [metric.at(k) for k in cutoffs]
-            for each in at_all:
-                metrics.setdefault(each.name, each)
+        if not can_score(metric, task):
+            continue
+        added = [metric]
+        if isinstance(metric, FunctionMetric) and metric.spec.at_k:
+            added = [metric.at(k) for k in cutoffs]
+        for each in added:
+            metrics.setdefault(each.name, each)
     return list(metrics.values())
 
 
 def check_metrics(metrics: Iterable[MetricLike], tasks: Mapping[str, Any]) -> None:
-    """Check that every metric that was asked for is one of some task."""
+    """Raise ``ConfigError`` for a metric that none of the tasks can have."""
+    is_retrieved = any(task.source == "retrieved" for task in tasks.values())
     for metric in map(resolve_metric, metrics):
-        retrieved = metric.spec.scores == RANKINGS and any(
-            t.source == "retrieved" for t in tasks.values()
+        if not tasks or any(can_score(metric, task) for task in tasks.values()):
+            continue
+        if metric.spec.scores == RANKINGS and is_retrieved:  # that answers are built on
+            continue
+        noun = "task" if len(tasks) == 1 else "tasks"
+        raise ConfigError(
+            f"metric {metric.spec.name} scores {metric.spec.scores}, which the {noun} "
+            f"{', '.join(tasks)} cannot have. A function of answers has a parameter answer, one of "
+            "rankings a parameter ranking"
         )
-        if tasks and not retrieved and not any(can_score(metric, t) for t in tasks.values()):
-            named = f"task{'s' * (len(tasks) > 1)} {', '.join(tasks)}"
-            raise ConfigError(
-                f"metric {metric.spec.name} scores {metric.spec.scores}, which the {named} cannot "
-                "have. A function of answers has a parameter answer, one of rankings a parameter "
-                "ranking"
-            )

@@ -59,12 +59,12 @@ class Option:
     show_default: bool = True
 
 
-def _read_metrics(value: Any, info: ValidationInfo) -> tuple[Any, ...]:
+def _read_metrics(value: Any) -> tuple[Any, ...]:
     if value == ():
         return ()  # without numpy, which the functions need
     from target_bench.core.metric_function import read_metrics
 
-    return read_metrics(str(info.field_name), value)
+    return read_metrics(value)
 
 
 def _validator(read: Callable[..., Any], *more: Any) -> BeforeValidator:

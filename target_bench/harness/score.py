@@ -25,8 +25,8 @@ from target_bench.core.metric import (
 )
 from target_bench.core.metric_function import (
     MetricLike,
+    combine_metrics,
     resolve_metric,
-    select_metrics,
 )
 from target_bench.core.plugin_errors import guard_plugin
 from target_bench.core.ranking import Ranking
@@ -253,7 +253,7 @@ def list_metrics(
     check_names(more)
     metrics = [resolve_metric(each) for each in task.metrics(queries, ks)] if queries else []
     if more and queries:
-        metrics = select_metrics(more, task, metrics, ks)
+        metrics = combine_metrics(task, metrics, more, ks)
     return metrics
 
 
