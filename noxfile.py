@@ -19,6 +19,8 @@ nox.options.reuse_existing_virtualenvs = True
 FAST = ("tests/core", "tests/metrics", "tests/tables", "tests/cli/test_transcripts.py")
 """Quick tests of the rooms that change most; they need no data, network or extra."""
 
+PARALLEL = ("-n", "logical", "--dist", "loadfile")
+
 
 @nox.session
 def lint(session: nox.Session) -> None:
@@ -35,14 +37,15 @@ def fast(session: nox.Session) -> None:
     """Run the first command and quick tests, or the tests that are named."""
     install(session, "test")
     session.run("target-bench", "run", "mini", "--out", session.create_tmp())
-    session.run("pytest", "-q", "-m", "not slow", *(session.posargs or ("-n", "logical", *FAST)))
+    tests = session.posargs or (*PARALLEL, *FAST)
+    session.run("pytest", "-q", "-m", "not slow", *tests)
 
 
 @nox.session
 def full(session: nox.Session) -> None:
     """Run all tests, on all cores."""
     install(session, "test-all")
-    session.run("pytest", "-q", "-n", "logical", "--dist", "loadfile", *session.posargs)
+    session.run("pytest", "-q", *PARALLEL, *session.posargs)
 
 
 @nox.session
