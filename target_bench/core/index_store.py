@@ -90,7 +90,7 @@ def load_index(retriever: Any, corpus: Corpus, folder: str | Path) -> None:
         )
     _check_files(folder, record)
     with _hook_errors(retriever, "load", folder):
-        retriever.load(folder / _DATA, corpus.handed_out())
+        retriever.load(folder / _DATA, corpus.copy_for_retriever())
 
 
 def _check_hooks(retriever: object) -> None:

@@ -1,4 +1,4 @@
-"""The values that flow through the harness. All are immutable; none knows where it came from."""
+"""The values of an evaluation: tables, queries, rankings, answers, and their data sets."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -55,8 +55,7 @@ class TableId(NamedTuple):
     print(TableId("soccer", "players") == ("soccer", "players"))  # True
     ```
 
-    A plain pair of strings is equal to a
-    ``TableId`` and accepted wherever one is.
+    A plain pair of strings is equal to a ``TableId``, and accepted in its place.
     """
 
     database_id: str
@@ -72,10 +71,7 @@ class TableId(NamedTuple):
 
 
 def copy_json(value: Any) -> Any:
-    """Return lists and dicts at any depth as new ones, so that nobody else sees changes in them.
-
-    Several times as fast as ``copy.deepcopy``, for values as JSON has them.
-    """
+    """Return a deep copy of JSON, several times as fast as ``copy.deepcopy``."""
     if isinstance(value, dict):
         return {name: copy_json(item) for name, item in value.items()}
     if isinstance(value, list):
@@ -144,7 +140,7 @@ class Query:
     text: str
     gold: tuple[TableId, ...]
     answer: str | tuple[str, ...] = ""
-    database_id: str = "0"
+    database_id: str = NO_DATABASE
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -160,7 +156,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """The ranked tables one query got.
+    """The ranking of a query.
 
     ```python
     from target_bench import Retrieval, TableId
@@ -170,14 +166,15 @@ class Retrieval:
     ```
 
     Attributes:
-        query_id: whose ranking this is.
-        tables: best first. The order is the ranking; every metric reads it and nothing else.
+        query_id: the query.
+        tables: the ids of the retrieved tables, best first: all that metrics read.
         scores: one per table where the retriever gave scores, else empty.
-        error: what went wrong, if the query failed; then ``tables`` is empty.
+        error: why the query failed, or None; then ``tables`` is empty.
         resorted: whether the retriever gave the tables in another order than their scores say.
         tied: whether tables of equal score were put in the order that breaks ties.
-        cut: whether the first table left out has the score of the last one; None: not known.
-        traceback: of what the retriever raised, where that is what went wrong.
+        cut: whether the cutoff divides tables of equal score: the first one left out has the score
+            of the last one; None where it is not known.
+        traceback: of the exception that the retriever raised, if that was the error.
         at: smaller cutoff -> the tables that were returned at it, of a retriever whose ranking
             depends on how many are asked for; empty for all others.
     """
@@ -193,7 +190,7 @@ class Retrieval:
     at: Mapping[int, tuple[TableId, ...]] = field(default_factory=dict)
 
     def take_first(self, k: int) -> "Retrieval":
-        """Return the ranking at a cutoff: that which was returned at it, else the first tables."""
+        """Return the ranking at a cutoff: the tables returned at it, else the first of all."""
         if k in self.at:
             smaller = {cutoff: tables for cutoff, tables in self.at.items() if cutoff < k}
             return replace(self, tables=self.at[k], scores=(), cut=None, at=smaller)
@@ -203,8 +200,8 @@ class Retrieval:
         return replace(self, tables=self.tables[:k], scores=self.scores[:k], cut=cut)
 
 
-MARKS = ("resorted", "tied")
-"""What is noted of a retrieval where it is true."""
+FLAGS = ("resorted", "tied")
+"""Fields of a ``Retrieval`` that a log holds only where they are true."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,10 +242,9 @@ class GenerationRequest:
         query: the text of the query.
         tables: the tables of the prompt, best first, for generators that read no prompt.
         answer_schema: the JSON schema that the answer should follow, or None for free text.
-        answer: what kind of answer the task asks for.
-        schema_optional: whether an answer in prose is read as well as one of ``answer_schema``.
-        temperature: how freely words are to be drawn, where the generator draws any; None for its
-            own setting.
+        answer: the kind of answer that the task asks for.
+        schema_optional: whether free text is read as well as JSON of ``answer_schema``.
+        temperature: of sampling; None for the generator's own setting.
     """
 
     query_id: str
@@ -262,7 +258,7 @@ class GenerationRequest:
     temperature: float | None = None
 
     def __post_init__(self) -> None:
-        # A schema is shared by all requests of a task: what one generator does to it is its own.
+        # All requests of a task share a schema: a generator that changes it changes its copy.
         object.__setattr__(self, "answer_schema", copy_json(self.answer_schema))
 
 
@@ -280,14 +276,14 @@ class Generation:
     Attributes:
         query_id: the query it is about.
         text: the answer; empty if it failed.
-        error: what went wrong, if it failed.
+        error: why it failed, or None.
         input_tokens: tokens of the prompt, where the provider counts them.
         output_tokens: tokens of the answer, where the provider counts them.
         cost: in the currency of the price table, where there is one.
         seconds: wall-clock time of the answer, waiting for a rate limit excluded.
-        cached: whether it was recorded before and not asked for now.
+        cached: whether it comes from a cache.
         finish_reason: why it ended, as the provider calls it: ``length`` if it was cut.
-        traceback: of what the generator raised, where that is what went wrong.
+        traceback: of the exception that the generator raised, if that was the error.
     """
 
     query_id: str
@@ -315,8 +311,8 @@ class Judgement:
 
     Attributes:
         query_id: the query.
-        fingerprint: a hash of all that the record follows from: the answer, the reference, the
-            data it was tried on, the settings. Empty in a record of an earlier version.
+        fingerprint: a hash of all that the record depends on: the answer, the reference, the data
+            it was tried on, the settings.
         record: all that metrics and reports read of the judged answer, as JSON.
     """
 
@@ -330,12 +326,11 @@ class Executed:
     """The result of a SQL statement.
 
     Attributes:
-        outcome: what became of it.
+        outcome: ``executed``, or why not.
         columns: the names of the result's columns; empty unless it was executed.
-        rows: the result, in the order it came; empty unless it was executed.
-        message: the engine's own words, or which limit was met; empty if it was executed.
-        seconds: how long each run took on the engine, fetching included; one unless it was asked
-            to be run several times.
+        rows: the result, in the engine's order; empty unless it was executed.
+        message: that of the engine, or the limit that was met; empty if it was executed.
+        seconds: how long each execution took, fetching included; several where times are compared.
     """
 
     outcome: SQLOutcome
@@ -364,10 +359,10 @@ class CorpusInfo:
         licence: the licence of the data.
         citation: the paper, in one line.
         source: where the release files are to be had; default: where its data are.
-        files: what has to lie in the data folder, as shown when it does not.
-        data: where its files are fetched from; of each split, where they differ otherwise than by
-            the split's name, or where some cannot be fetched.
+        files: the files that have to lie in the data folder, for the message that they do not.
         any_task: whether it serves any other task too, unless that needs databases.
+        data: where its files are fetched from; or split -> that, where the splits differ in more
+            than their names, or some cannot be fetched.
     """
 
     name: str
@@ -383,16 +378,16 @@ class CorpusInfo:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "title", self.title or self.name)
-        sources = self.sources(self.splits[0])
-        address = sources[0].address if sources else ""
-        object.__setattr__(self, "source", self.source or address)
+        if not self.source and (sources := self.sources(self.splits[0])):
+            object.__setattr__(self, "source", sources[0].address)
 
     def sources(self, split: str) -> tuple[Source, ...]:
         """Return where the files of a split are fetched from; nothing where they cannot be."""
-        data = self.data.get(split, ()) if isinstance(self.data, Mapping) else self.data or ()
-        return tuple(
-            source.split(split) for source in (data if isinstance(data, tuple) else (data,))
-        )
+        data = self.data.get(split) if isinstance(self.data, Mapping) else self.data
+        if data is None:
+            return ()
+        sources = data if isinstance(data, tuple) else (data,)
+        return tuple(source.split(split) for source in sources)
 
     @property
     def fetched_splits(self) -> tuple[str, ...]:
@@ -401,7 +396,7 @@ class CorpusInfo:
 
 
 class Corpus(Collection[Any], ABC):
-    """The tables a retriever searches: sized, iterable, addressable, with a fixed order.
+    """The tables that a retriever searches: found by id, in a fixed order.
 
     ```python
     from target_bench import load
@@ -411,7 +406,7 @@ class Corpus(Collection[Any], ABC):
     print(len(corpus), table.id)  # 139 0/olympics-1972-medals
     ```
 
-    It shows tables and nothing else: no question, no gold label, no dataset name.
+    It shows tables alone: no question, no gold table, no name of a data set.
     """
 
     def __repr__(self) -> str:
@@ -440,12 +435,12 @@ class Corpus(Collection[Any], ABC):
     @property
     @abstractmethod
     def positions(self) -> Mapping[tuple[str, str], int]:
-        """Table id -> its place in corpus order."""
+        """Table id -> its position in corpus order."""
 
     @property
     @abstractmethod
     def groups(self) -> Sequence[int]:
-        """For each table the place of the first table with the same header and rows."""
+        """For each table the position of the first table with the same header and rows."""
 
     def __contains__(self, table_id: object) -> bool:
         return table_id in self.positions
@@ -455,8 +450,8 @@ class Corpus(Collection[Any], ABC):
         """The same tables in the order that breaks ties (``ranking.tie_order``)."""
         return self
 
-    def handed_out(self) -> "Corpus":
-        """Return the tables as a retriever gets them: shuffled, as an object of its own."""
+    def copy_for_retriever(self) -> "Corpus":
+        """Return the tables shuffled, as a copy: a retriever may change the object that it gets."""
         return copy(self.shuffled)
 
     def at(self, place: int) -> Table:
@@ -475,10 +470,10 @@ class Corpus(Collection[Any], ABC):
 
 @dataclass(frozen=True, slots=True)
 class NearCopy:
-    """A drawn table that nearly is a gold table, such as an older state of it.
+    """A distractor that nearly is a gold table, such as an older state of it.
 
     Attributes:
-        id: the table, as it is called in the mixed corpus.
+        id: the distractor in the mixed corpus.
         gold: the gold table.
         similarity: their Jaccard index over normalised cells.
     """
@@ -493,11 +488,11 @@ class Distractors:
     """Tables of another corpus, or of another split, that were mixed into one.
 
     Attributes:
-        spec: how they were asked for, e.g. ``ottqa:split=train,n=1000,seed=7``.
-        ids: the tables, as they are called in the mixed corpus, in its order.
-        notes: what a user should know about them.
-        near_copies: drawn tables that are near-copies of gold tables, where they were looked for.
-        setting: what becomes of near-copies; None where that is the default of their corpus.
+        spec: the text that asked for them: ``ottqa:split=train,n=1000,seed=7``.
+        ids: their ids in the mixed corpus, in its order.
+        notes: warnings about them.
+        near_copies: those of them that are near-copies of gold tables, where they were looked for.
+        setting: the setting ``near_copies``; None where it is the default of their corpus.
     """
 
     spec: str
@@ -508,10 +503,10 @@ class Distractors:
 
 
 SPLIT_ALIASES = {"dev": "validation", "val": "validation", "valid": "validation"}
-"""How the split ``validation`` is called elsewhere."""
+"""Other names of the split ``validation``."""
 
 LEFT_OUT = "files that cannot be read, and were left out:"
-"""How the note begins that names files of a user's own which lack in a corpus."""
+"""The beginning of the note that names them: commands look for it, and exit with 3."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -529,17 +524,17 @@ class Dataset:
     Attributes:
         info: what the corpus declares about itself.
         split: the split's full name.
-        corpus: the tables, as retrievers see them.
+        corpus: the tables.
         queries: the questions with their gold tables and reference answers.
-        files: SHA-256 of every source file, by its path in the data folder.
-        notes: what a user should know about this data (empty tables, empty questions, ...).
-        distractors: what was mixed in.
+        files: path of a source file in the data folder -> its SHA-256.
+        notes: warnings about the data (empty tables, empty questions, ...).
+        distractors: the tables that were mixed in.
         databases: database id -> SQLite or DuckDB file, for the task text-to-SQL. Databases that
             queries name and that are not here were missing.
-        request: how it was asked for, so that a run of it can be asked for again: ``corpus``,
+        request: the options that loaded it, with which a run of it can be repeated: ``corpus``,
             ``distractors``, ``about``, ``limit``.
         seconds: how long it took to load.
-        only_about: the task that its queries are about, where the split has other queries too.
+        only_about: the task of its queries, where those of other tasks were left out.
     """
 
     info: CorpusInfo
@@ -572,11 +567,12 @@ Linearised = Literal[
 """The four inputs of ToTTo's models."""
 
 TableFormat = Literal[Format, Linearised]
-"""How a whole table can be written."""
+"""How a table is written as text."""
 
 Field = Literal[
     "id", "title", "section", "header", "rows", "keys", "database", "columns", "descriptions"
 ]
-
+"""A part of a table that a text of it may have."""
 
 RowLimit = int | Literal["all", "auto"]
+"""How many rows of a table are read; ``Serializer`` says what ``auto`` is."""

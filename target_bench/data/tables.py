@@ -72,7 +72,7 @@ class HashedCorpus(Corpus):
         view._is_shuffled = True
         return view
 
-    def handed_out(self) -> Corpus:
+    def copy_for_retriever(self) -> Corpus:
         """Return the tables as a retriever gets them; the object is its own, to set things on."""
         corpus = copy(self.shuffled)
         vars(corpus).pop("positions", None)  # a dict; made again if it is asked for

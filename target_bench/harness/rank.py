@@ -173,7 +173,7 @@ def _embed(retriever: System, dataset: Dataset, observer: Observer) -> float:
         plugin_errors(f"retriever {retriever.label}", where),
         times.time_work() as took,
     ):
-        retriever.plugin.embed_corpus(dataset.corpus.handed_out())
+        retriever.plugin.embed_corpus(dataset.corpus.copy_for_retriever())
     return took.seconds
 
 

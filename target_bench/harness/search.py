@@ -156,7 +156,7 @@ class TableSearch:
         estimate = partial(Estimate, self.label, len(self.corpus) + 1, None, None)
         ask_if_paid(self._retriever, confirm, estimate)
         with plugin_errors(f"retriever {self.label}", "embed_corpus"):
-            self._retriever.embed_corpus(self.corpus.handed_out())
+            self._retriever.embed_corpus(self.corpus.copy_for_retriever())
 
     @classmethod
     def load(

@@ -21,7 +21,7 @@ from pydantic_core import from_json
 from target_bench.core.contract import find_fault
 from target_bench.core.errors import StoreError
 from target_bench.core.files import atomic_write, parse_json, sync_one
-from target_bench.core.schema import MARKS, Generation, Judgement, Retrieval, TableId
+from target_bench.core.schema import FLAGS, Generation, Judgement, Retrieval, TableId
 
 SECONDS_BETWEEN_SYNCS = 1.0
 """How much work a power cut may cost; a killed process loses no finished batch."""
@@ -188,7 +188,7 @@ def _ranking_to_json(value: Retrieval) -> str:
         record["scores"] = value.scores
     texts = {"error": value.error, "traceback": value.traceback}
     record |= {name: text for name, text in texts.items() if text is not None}
-    record |= {name: True for name in MARKS if getattr(value, name)}
+    record |= {name: True for name in FLAGS if getattr(value, name)}
     if value.cut is not None:
         record["cut"] = value.cut
     if value.at:
@@ -208,7 +208,7 @@ def _read_ranking(record: Mapping[str, Any]) -> Retrieval:
         tuple(map(_parse_table_id, record["tables"])),
         tuple(record.get("scores", ())),
         record.get("error"),
-        **{name: record[name] for name in MARKS if name in record},
+        **{name: record[name] for name in FLAGS if name in record},
         cut=record.get("cut"),
         traceback=record.get("traceback"),
         at={int(k): tuple(map(_parse_table_id, ids)) for k, ids in record.get("at", {}).items()},

@@ -80,7 +80,7 @@ def _many(n: int, name: str = "t") -> list[Table]:
 def test_distractors_are_handed_out_between(tmp_path: Path) -> None:
     """Evenly: a retriever that ranks by the order of the tables gains nothing."""
     base, source = _many(200), _many(2000, "s")
-    mixture = _mix(base, source).handed_out()
+    mixture = _mix(base, source).copy_for_retriever()
     places = [mixture.positions[t.id] for t in base]
     halves = sum(place < len(mixture) / 2 for place in places)
     assert 90 <= halves <= 110

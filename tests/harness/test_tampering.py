@@ -100,7 +100,7 @@ def test_a_corpus_stays_as_it_is() -> None:
     data = _own_data()
     honest = MemoryCorpus(_own_data().corpus)
     assert data.corpus.fingerprint == honest.fingerprint
-    Tampers().embed_corpus(data.corpus.handed_out())
+    Tampers().embed_corpus(data.corpus.copy_for_retriever())
     assert list(data.corpus) == list(honest)
     assert dict(data.corpus.positions) == dict(honest.positions)
     assert (data.corpus.fingerprint, data.corpus.groups) == (honest.fingerprint, honest.groups)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.schema import MARKS, CorpusInfo, Dataset, Query, Table, TableId
+from target_bench.core.schema import FLAGS, CorpusInfo, Dataset, Query, Table, TableId
 from target_bench.data.tables import MemoryCorpus
 from target_bench.runs import ranking_files
 from target_bench.runs.result import Result
@@ -216,7 +216,7 @@ def test_own_retrieval_file(tmp_path: Path) -> None:
     target = TARGET(("retrieval", "mini"), out=tmp_path, observer=Recorder())
     first = only(target.run(Distances(), top_k=[1, 5]))
     again = only(target.score(first.folder / "retrieval.jsonl", top_k=[1, 5]))
-    assert again.stored.counts == replace(first.stored.counts, **dict.fromkeys(MARKS, 0))
+    assert again.stored.counts == replace(first.stored.counts, **dict.fromkeys(FLAGS, 0))
     assert first.stored.counts.resorted > 0
     assert again.stored.counts.failed > 0
     same_scores(first, again)
