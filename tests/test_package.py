@@ -50,6 +50,19 @@ def test_import_and_help_are_light(program: str) -> None:
     assert not _modules_after(program) & HEAVY
 
 
+@pytest.mark.everywhere
+def test_a_short_run_imports_what_it_needs(tmp_path: Path) -> None:
+    program = _HELP.format(arguments=["run", "mini", "--out", str(tmp_path)])
+    unneeded = HEAVY - {"pandas", "pyarrow", "scipy"} | {
+        "asyncio",
+        "duckdb",
+        "rich",
+        "sqlglot",
+        "tqdm",
+    }
+    assert not _modules_after(program) & unneeded
+
+
 def test_public_names_resolve_and_are_listed_once() -> None:
     for name in dir(target_bench):
         assert getattr(target_bench, name) is not None

@@ -1,4 +1,4 @@
-"""TF-IDF with cosine similarity, on scikit-learn."""
+"""TF-IDF with cosine similarity."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +10,8 @@ from target_bench.data.table_text import WORDS, Analyzer, Serializer, list_langu
 from target_bench.search.lexical.products import rank_product
 from target_bench.search.lexical.tfidf_vectors import NGrams
 from target_bench.search.nested import BatchRetriever
+
+_PACKAGES: tuple[str, ...] = ("bm25s", "PyStemmer", "py3langid", "numpy", "scipy")
 
 
 @dataclass(eq=False, repr=False)
@@ -34,7 +36,7 @@ class TfIdf(BatchRetriever):
             ``auto`` tells it from the tables.
     """
 
-    packages = ("scikit-learn", "bm25s", "PyStemmer", "py3langid", "numpy", "scipy")
+    packages = _PACKAGES  # without an annotation, so that it is no setting
 
     fields: Sequence[Field] = ("title", "section", "header", "rows")
     rows: RowLimit = "auto"
@@ -50,6 +52,8 @@ class TfIdf(BatchRetriever):
     language: AnyLanguage = "auto"
 
     def __post_init__(self) -> None:
+        if self.hashed:
+            self.packages = ("scikit-learn", *self.packages)
         Serializer(tuple(self.fields), self.format, self.rows)
         self._ngrams = NGrams(
             self._analyzer(("en",)), self.ngram, self.sublinear, self.smooth_idf, self.hashed

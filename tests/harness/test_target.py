@@ -208,7 +208,7 @@ def test_run_folder(tmp_path: Path) -> None:
     assert identity["corpus_fingerprint"] == load("mini").corpus.fingerprint
     assert (identity["split"], identity["top_k"]) == ("test", [1, 5])
     assert identity["retriever"]["config"]["ngram"] == 2
-    assert manifest["environment"]["used_packages"]["scikit-learn"]
+    assert manifest["environment"]["used_packages"]["PyStemmer"]
     assert len(identity["metrics"]) == len(result.scores) + 1  # and the version of their rules
     assert manifest["environment"]["python"]
     assert manifest["files"] == dict(load("mini").files)

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.utils.extmath import randomized_svd
 
 from target_bench.retrievers.lsa import LSA
 from target_bench.retrievers.tfidf import TfIdf
@@ -15,6 +16,18 @@ from tests.retrievers.tables import (
 )
 
 NO_WORD = ("unheard-of", "", "  ?! ", "the of and")
+
+
+@pytest.mark.parametrize("iterations", [0, 2, 4])
+@pytest.mark.parametrize("turned", [False, True])
+def test_axes_are_those_of_scikit_learn(iterations: int, turned: bool) -> None:
+    retriever = TfIdf()
+    retriever.embed_corpus(corpus())
+    assert retriever._tables is not None
+    vectors = retriever._tables if turned else retriever._tables.T.tocsr()
+    axes = LSA(dims=4, iterations=iterations, seed=3)._decompose(vectors)
+    _, _, expected = randomized_svd(vectors, 4, n_iter=iterations, random_state=3)
+    assert np.abs(axes) == pytest.approx(np.abs(expected.T), abs=1e-12)  # signs change no cosine
 
 
 @pytest.mark.parametrize("dims", [1, 2, 6, 100])

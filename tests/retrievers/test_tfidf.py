@@ -3,8 +3,10 @@
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from target_bench.data.table_text import Serializer
+from target_bench import load
+from target_bench.data.table_text import WORDS, Analyzer, Serializer
 from target_bench.retrievers.tfidf import TfIdf
+from target_bench.search.lexical.tfidf_vectors import NGrams
 from tests.retrievers.tables import (
     QUERIES,
     TABLES,
@@ -35,6 +37,33 @@ def test_is_the_cosine_of_scikit_learn(ngram: int, sublinear: bool, smooth: bool
             {TABLES[i].id: row[i] for i in range(len(row)) if row[i] > 5e-6}, abs=1e-9
         )
         assert [s for _, s in ranking] == sorted((s for _, s in ranking), reverse=True)
+
+
+@pytest.mark.parametrize("smooth", [True, False])
+@pytest.mark.parametrize("sublinear", [True, False])
+@pytest.mark.parametrize("ngram", [1, 2, 3])
+def test_vectors_are_those_of_scikit_learn_bit_for_bit(
+    ngram: int, sublinear: bool, smooth: bool
+) -> None:
+    analyzer = Analyzer(WORDS, False, "en", "none")
+    direct = TfidfVectorizer(
+        tokenizer=analyzer,
+        token_pattern=None,
+        lowercase=False,
+        ngram_range=(1, ngram),
+        sublinear_tf=sublinear,
+        smooth_idf=smooth,
+    )
+    ngrams = NGrams(analyzer, ngram, sublinear, smooth)
+    texts = list(map(Serializer(), load("mini").corpus))
+    assert (ngrams.fit(texts) != direct.fit_transform(texts)).nnz == 0
+    queries = [*QUERIES, "", "no word of these is in any table"]
+    assert (ngrams.vectors(queries) != direct.transform(queries)).nnz == 0
+
+
+@pytest.mark.parametrize("hashed", [True, False])
+def test_texts_without_words_have_no_vectors(hashed: bool) -> None:
+    assert NGrams(Analyzer(WORDS, False, "en", "none"), hashed=hashed).fit(["the", "", "–"]) is None
 
 
 @pytest.mark.parametrize("more", ["", ",ngram=2", ",smooth_idf=false", ",sublinear=false"])
