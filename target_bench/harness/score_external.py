@@ -45,18 +45,11 @@ def score_file(
     Args:
         task: a task with its settings.
         corpus: as for ``evaluate``.
-        run_file: for the task retrieval: a TREC run, or JSON lines as a run folder's
-            ``retrieval.jsonl`` holds them.
-        predictions: for tasks about answers: a file that the generator ``replay`` reads.
+        run_file: rankings: a TREC run, or JSON lines as in a run's ``retrieval.jsonl``.
+        predictions: answers: a file that the generator ``replay`` reads.
         order: a JSON list of query ids, for predictions with one answer per line.
         data_dir: the folder with the release files.
-        options: as of ``RunConfig``: ``split``, ``top_k``, ``out``.
-
-    Raises:
-        ConfigError: an unknown option, or an invalid argument.
-        DataError: the corpus or the file is missing or broken, or names queries or tables that the
-            corpus does not have.
-        StoreError: the run folder cannot be written or read.
+        options: of ``RunConfig``: ``split``, ``top_k``, ``out``.
     """
     observer = default_observer()
     [result] = score_external(

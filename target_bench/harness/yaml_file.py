@@ -1,6 +1,5 @@
 """The YAML file of a run or a sweep: its entries, and every problem with them in one error."""
 
-import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -30,21 +29,18 @@ class YamlFile:
     Attributes:
         path: where it is.
         content: entry -> value.
-        sha256: of the file.
         problems: line of the message -> the error that it tells.
     """
 
     path: Path
     content: dict[str, Any]
-    sha256: str
     problems: dict[str, ConfigError | DataError] = field(default_factory=dict)
 
     @classmethod
     def read(cls, path: Path) -> "YamlFile":
         """Read a file; aliases, which can stand for more than a machine can hold, are refused."""
         try:
-            encoded = path.read_bytes()
-            content = read_yaml(encoded.decode("utf-8-sig"))
+            content = read_yaml(path.read_text(encoding="utf-8-sig"))
         except FileNotFoundError as error:
             raise ConfigError(f"{path}: there is no such file") from error
         except OSError as error:
@@ -60,7 +56,7 @@ class YamlFile:
                     f"{path}: the key {key} is no text; YAML reads on, off, yes and no as true and "
                     "false: write it in quotes"
                 )
-        return cls(path, content, hashlib.sha256(encoded).hexdigest())
+        return cls(path, content)
 
     def locate(self, entry: str, index: int | None = None) -> str:
         """Return ``file: entry``, with the index of a value where the entry is a list."""

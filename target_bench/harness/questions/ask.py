@@ -60,8 +60,6 @@ def ask(
     seed: int = 0,
     generator: object = None,
     *,
-    split: str | None = None,
-    data_dir: str | Path | None = None,
     confirm: Confirm | None = None,
     observer: Observer | None = None,
 ) -> SyntheticQuestions:
@@ -84,8 +82,6 @@ def ask(
         seed: the same seed gives the same questions, or asks a generator about the same tables.
         generator: a generator that writes the questions, or its name with settings. Default:
             templates in English and German, which look up a cell by a unique name.
-        split: the split; default: the corpus's own.
-        data_dir: as for ``load``.
         confirm: is asked before requests that may cost money; None: they are sent.
         observer: gets progress and warnings.
 
@@ -97,7 +93,7 @@ def ask(
     """
     n = read_whole("n", n, 1)
     if isinstance(corpus, str | Path):
-        corpus = load(corpus, split, data_dir=data_dir)
+        corpus = load(corpus)
     corpus = corpus.corpus if isinstance(corpus, Dataset) else corpus
     observer = observer or Observer()
     writer: TemplateWriter | ModelWriter

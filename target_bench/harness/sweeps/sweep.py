@@ -18,9 +18,6 @@ from target_bench.harness.sweeps.plan import PlannedCell, merge_estimates, plan_
 from target_bench.harness.yaml_file import YamlFile
 from target_bench.runs.record_log import write_file
 
-FORMAT = 1
-"""The version of ``NAME.sweep.json``."""
-
 
 @dataclass(frozen=True)
 class Sweep:
@@ -28,17 +25,13 @@ class Sweep:
 
     Attributes:
         name: what its files are called.
-        file: where it was read from.
-        out: where its runs go.
+        out: the folder of its runs and files.
         cells: its cells, in order.
-        sha256: of the file, when it was read.
     """
 
     name: str
-    file: Path
     out: Path
     cells: Sequence[PlannedCell]
-    sha256: str
 
     @classmethod
     def load(
@@ -64,7 +57,7 @@ class Sweep:
         cells = read_cells(yaml_file, None if out is None else Path(out))
         forget_data()  # of an earlier sweep, whose files may have been edited since
         planned = plan_cells(cells, yaml_file, observer or Observer())
-        return cls(name, Path(file), cells[0].config.out, planned, yaml_file.sha256)
+        return cls(name, cells[0].config.out, planned)
 
     @property
     def estimates(self) -> list[Estimate]:
@@ -114,14 +107,7 @@ class Sweep:
                     "error": error,
                 }
             )
-        content = {
-            "format": FORMAT,
-            "name": self.name,
-            "file": str(self.file.resolve()),
-            "sha256": self.sha256,
-            "cells": entries,
-        }
-        write_file(self.out / f"{self.name}.sweep.json", _encode_json(content))
+        write_file(self.out / f"{self.name}.sweep.json", _encode_json({"cells": entries}))
 
     def _write_results(self, outcomes: Sequence[CellOutcome]) -> None:
         """Write ``NAME.results.json`` and ``.csv``: a row of each cell."""
