@@ -1,14 +1,14 @@
 """Scores of a run: the declarations of their metrics, and which of them is the main one.
 
-The declaration of a metric of this package is found by its name. Of any other metric it stands
-beside the score (``Score.spec``), so that a run is shown right where the plug-in is not installed.
+The declaration of a metric of this package is found by its name. That of any other metric is stored
+beside the score (``Score.spec``), so that a run can be shown where the plug-in is not installed.
 
-A task declares its main metric (``Task.main``), whatever the scores are: it is recorded first, and
-of metrics of rankings the largest cutoff counts, or the smallest where that takes in every table.
-Metrics about answers come before those about rankings, the others each by its ``rank``. Of answers
-to questions, the main one depends on the references: BLEU counts sequences of up to four words, so
-it says nothing about answers of one or two. Where the median reference has at most ``MOST_WORDS``
-words, exact match is the main metric, else BLEU.
+The main metric never depends on the scores: a task declares it (``Task.main``), and it is recorded
+first. Of a metric of rankings the largest cutoff counts, or the smallest where the largest covers
+every table of the corpus. Metrics of answers come before those of rankings, and both are sorted by
+``MetricSpec.rank``. For question answering the main metric depends on the references. BLEU counts
+sequences of up to four words, so it says nothing about answers of one or two: where the median
+reference has at most ``MOST_WORDS`` words, exact match is the main metric, else BLEU.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,42 +28,52 @@ from target_bench.core.metric import (
     drop_package_versions,
     split_cutoff,
 )
-from target_bench.core.metric_function import MetricLike, resolve_metric
+from target_bench.core.metric_function import FunctionMetric, MetricLike, resolve_metric
 from target_bench.core.schema import Query
 from target_bench.core.text_tables import count_noun
 
-_EQUAL = 1e-9  # scores that are as close are equal: sums in another order differ by less
+_EQUAL = 1e-9  # scores as close as this are equal: sums in another order differ by less
 
 MOST_WORDS = 4  # of a short reference: it holds one sequence of four words at most
 
-ALIASES = {
-    "table_precision": ("precision", "set_precision"),
-    "table_recall": ("recall", "set_recall"),
-    "table_f1": (None, "set_f1"),
-    "perfect_recall": ("full_recall", "complete_recall"),
+_NAMES_IN_PAPERS = {
+    "table_precision": "set_precision",
+    "table_recall": "set_recall",
+    "table_f1": "set_f1",
+    "perfect_recall": "complete_recall",
 }
-"""Name in papers on sets of tables -> the metric at a cutoff, and that of the whole set."""
+_NAMES_IN_PAPERS_AT_K = {
+    "table_precision": "precision",
+    "table_recall": "recall",
+    "perfect_recall": "full_recall",
+}
+"""Names in papers on sets of tables -> names here, of the whole set and at a cutoff."""
 
 Scores = Iterable[str] | Mapping[str, Any]
 """Names of metrics, or name -> score: a ``Score``, what ``Score.to_json`` wrote, or a number."""
 
 
 def definition(signature: str) -> str:
-    """Return what a score's signature says of the metric, without interval and packages."""
+    """Return the part of a signature that defines the metric: no interval, no package versions."""
     return drop_package_versions(signature.partition("|interval:")[0])
 
 
+# Declarations
+
+
 def is_built_in(name: str) -> bool:
-    """Say whether this is the name of a metric of this package, with a cutoff or without."""
-    return _built_in(name) is not None
+    """Return whether a name is of a metric of this package, with a cutoff where it needs one."""
+    return _find_built_in(name) is not None
 
 
 def check_names(metrics: Iterable[MetricLike]) -> None:
-    """See that no metric of a user's has the name of one of this package, which would hide it."""
-    for made in map(resolve_metric, metrics):
-        is_own = type(made).__module__.startswith("target_bench.") and not made.reads_outputs
-        name = made.spec.name  # without a cutoff: a function recall would be recall@10 too
-        if (registry.built_in_metric(name) or name in ALIASES) and not is_own:
+    """Refuse a metric of a user that has the name of a metric of this package."""
+    for metric in map(resolve_metric, metrics):
+        is_own = type(metric).__module__.startswith("target_bench.")
+        if is_own and not isinstance(metric, FunctionMetric):
+            continue
+        name = metric.spec.name  # without a cutoff: a function recall would be recall@10 too
+        if registry.built_in_metric(name) or name in _NAMES_IN_PAPERS:
             raise ConfigError(
                 f"{name!r} is the name of a metric of target-bench; give yours a name of its own"
             )
@@ -72,11 +82,10 @@ def check_names(metrics: Iterable[MetricLike]) -> None:
 def find_spec(name: str, score: Any = None) -> MetricSpec:
     """Find the declaration of a metric.
 
-    It is that of the metric of this package, else the one stored beside the score, else that of an
-    installed plug-in; a metric that none of them knows is taken for a share of which higher is
-    better.
+    It is that of this package, else the one stored beside the score, else that of an installed
+    plug-in. An unknown metric is taken for a share of which higher is better.
     """
-    built_in = _built_in(name)
+    built_in = _find_built_in(name)
     if built_in is not None:
         return built_in
     stored = score.get("spec") if isinstance(score, Mapping) else getattr(score, "spec", None)
@@ -88,10 +97,11 @@ def find_spec(name: str, score: Any = None) -> MetricSpec:
 
 
 def canonical_name(name: str) -> str:
-    """Return the name of a metric, of which papers may have another: ``perfect_recall@5``."""
+    """Return the name here of a metric that papers call otherwise: ``perfect_recall@5``."""
     family, at, k = name.partition("@")
-    at_k, whole = ALIASES.get(family, (None, None))
-    return (f"{at_k}@{k}" if at and at_k else None if at else whole) or name
+    if at:
+        return f"{_NAMES_IN_PAPERS_AT_K.get(family, family)}@{k}"
+    return _NAMES_IN_PAPERS.get(name, name)
 
 
 def find_specs(scores: Scores) -> dict[str, MetricSpec]:
@@ -102,13 +112,10 @@ def find_specs(scores: Scores) -> dict[str, MetricSpec]:
 
 
 def parse(name: str, needs_cutoff: bool = True) -> tuple[MetricSpec, int | None]:
-    """Read a metric as users write it: ``recall@10`` -> its declaration and its cutoff.
+    """Read the name of a metric as users write it: ``recall@10`` -> its declaration and cutoff.
 
-    ``MetricSpec.at`` prints it again. A class of a plug-in is written ``file.py:Class`` or
-    ``module:Class``.
+    ``MetricSpec.at`` prints it again.
     """
-    if ":" in name:
-        return find_declaration(registry.resolve("metric", name), name), None
     family, k = split_cutoff(canonical_name(name))
     spec = find_declaration(registry.resolve("metric", family), family)
     if spec.at_k and k is None and needs_cutoff:
@@ -134,20 +141,19 @@ def all_specs() -> list[MetricSpec]:
 
 
 def make_default_metric(name: str) -> Metric[Any] | None:
-    """Make the metric of a name with default settings; None where that cannot be done.
+    """Make the metric of a name with default settings; None if it is unknown or needs a setting.
 
-    Settings such as how labels are read change what is counted for a query, and are in the stored
-    statistics; ``value`` is the same under all of them. A metric of an unknown plug-in, or one that
-    needs a setting, is None.
+    It reads stored statistics whatever the settings were: they decide what is counted for a query,
+    not how counts become a value.
     """
     if ":" in name:
         return None  # reading a run imports no file that it names
     try:
         spec, k = parse(name)
-        made: Metric[Any] = registry.build("metric", spec.name, {} if k is None else {"k": k})
+        metric: Metric[Any] = registry.build("metric", spec.name, {} if k is None else {"k": k})
     except ConfigError:
         return None
-    return made
+    return metric
 
 
 def hash_code(scores: Iterable[str]) -> dict[str, str]:
@@ -156,21 +162,20 @@ def hash_code(scores: Iterable[str]) -> dict[str, str]:
     Metrics of users have theirs in their signatures.
     """
     code = {}
-    for name in scores:
-        family = split_cutoff(name)[0]
-        if family not in code and (found := registry.built_in_metric(family)):
-            code[family] = source_hash([found.partition(":")[0]])
+    for family in dict.fromkeys(split_cutoff(name)[0] for name in scores):
+        if target := registry.built_in_metric(family):
+            code[family] = source_hash([target.partition(":")[0]])
     return code
 
 
 def find_edited_metrics(stored: Mapping[str, str], scores: Iterable[str]) -> list[str]:
-    """Return the metrics that other code computed than the one here, without cutoffs."""
+    """Return the metrics, without cutoffs, whose code differs from the stored hash."""
     here = hash_code(scores)
     return [name for name in here if stored.get(name, here[name]) != here[name]]
 
 
 @cache
-def _built_in(name: str) -> MetricSpec | None:
+def _find_built_in(name: str) -> MetricSpec | None:
     """Return the declaration of a metric of this package."""
     try:
         family, k = split_cutoff(name)
@@ -191,8 +196,11 @@ def _find_installed(name: str) -> MetricSpec | None:
         return None
 
 
+# The main metric
+
+
 def in_order(scores: Mapping[str, Score], main: str) -> dict[str, Score]:
-    """Put the main metric of a task first, as scores of answers are recorded."""
+    """Put the main metric of a task first; the others stay in their order."""
     first = [name for name in scores if _split_cutoff(name)[0] == main]
     return {name: scores[name] for name in dict.fromkeys([*first, *scores])}
 
@@ -210,11 +218,11 @@ def have_short_answers(queries: Sequence[Query]) -> bool:
     return bool(words) and median(words) <= MOST_WORDS
 
 
-def answer_metrics(scores: Scores, every: bool = False) -> list[str]:
-    """List the main metrics about answers among those of a run, that of its task first.
+def answer_metrics(scores: Scores, include_long: bool = False) -> list[str]:
+    """List the main metrics of answers among those of a run, that of its task first.
 
-    Where the main one is for short references, those of long ones are not among them. Where no
-    metric about answers has a rank, all of them are.
+    Where the first is for short references, those for long ones are left out, unless
+    ``include_long``. Where no metric of answers has a rank, all of them are listed.
     """
     specs = {name: spec for name, spec in find_specs(scores).items() if spec.scores != RANKINGS}
     ranked = [name for name in specs if specs[name].rank is not None]
@@ -224,47 +232,53 @@ def answer_metrics(scores: Scores, every: bool = False) -> list[str]:
     others.sort(key=lambda name: _rank(specs[name]))
     if specs[main].references != "short":
         return [main, *others]
-    others.sort(key=lambda name: specs[name].references == "long")
-    return [main, *(n for n in others if every or specs[n].references != "long")]
+    long = [name for name in others if specs[name].references == "long"]
+    short = [name for name in others if name not in long]
+    return [main, *short, *(long if include_long else [])]
 
 
 def ranking_metrics(scores: Scores) -> list[str]:
-    """List the main metrics about rankings among those of a run, by rank and cutoff."""
+    """List the main metrics of rankings among those of a run, by rank and cutoff."""
     specs = find_specs(scores)
     ranked = [n for n, s in specs.items() if s.scores == RANKINGS and s.rank is not None]
     return sorted(ranked, key=lambda name: (_rank(specs[name]), _split_cutoff(name)[1]))
 
 
 def main_metrics(scores: Scores) -> list[str]:
-    """List the metrics that stand for a run: about answers; else about rankings; else all."""
+    """List the main metrics of answers; without any, those of rankings; without any, all."""
     return answer_metrics(scores) or ranking_metrics(scores) or list(find_specs(scores))
 
 
 def headline(scores: Scores, k: int | None = None) -> str:
-    """Return the main metric: the first of the main ones, at its largest cutoff."""
-    main = main_metrics(scores)
-    family = _split_cutoff(main[0])[0]
-    cutoffs = {_split_cutoff(name)[1]: name for name in main if _split_cutoff(name)[0] == family}
+    """Return the main metric, at cutoff k if it was computed there, else at its largest cutoff."""
+    cutoffs = _find_cutoffs(main_metrics(scores))
     return cutoffs[k] if k in cutoffs else cutoffs[max(cutoffs)]
 
 
-def leading(
+def _find_cutoffs(names: Sequence[str]) -> dict[int, str]:
+    """Return cutoff -> name, of the first metric of a list at all of its cutoffs."""
+    family = _split_cutoff(names[0])[0]
+    splits = {name: _split_cutoff(name) for name in names}
+    return {k: name for name, (its_family, k) in splits.items() if its_family == family}
+
+
+def find_main_metric(
     *groups: Sequence[Mapping[str, Any]], k: int | None = None, n_tables: int | None = None
 ) -> tuple[str, str | None]:
-    """Return the main metric, and say so where it cannot choose between runs.
+    """Return the main metric of runs, and a note where it cannot choose between them.
 
-    Use: ``leading([run.scores for run in runs])``.
+    Use: ``find_main_metric([run.scores for run in runs])``, with one group a set of queries.
 
-    It never depends on the scores. A cutoff that takes in every table makes any complete ranking
-    perfect, so there the smallest one is the main one. A metric cannot choose where all runs have
-    the same score or several the best possible one.
+    A metric cannot choose where all runs have the same score, or several the best possible one. A
+    cutoff that covers all ``n_tables`` tables makes any complete ranking perfect, so there the
+    smallest cutoff decides.
     """
     runs = [scores for group in groups for scores in group]
-    main, others = headline(runs[0], k), main_metrics(runs[0])
-    family = [name for name in others if _split_cutoff(name)[0] == _split_cutoff(main)[0]]
-    family.sort(key=lambda name: _split_cutoff(name)[1])
+    main, candidates = headline(runs[0], k), main_metrics(runs[0])
+    cutoffs = dict(sorted(_find_cutoffs(candidates).items()))
+    smallest = next(iter(cutoffs.values()))
 
-    def lists_all(name: str) -> bool:
+    def covers_corpus(name: str) -> bool:
         return n_tables is not None and _split_cutoff(name)[1] >= n_tables
 
     def is_complete(name: str) -> bool:
@@ -276,14 +290,14 @@ def leading(
     if len(runs) < 2 or not is_complete(main):
         return main, None
     note = None
-    if lists_all(main) and not lists_all(family[0]):
-        note = f"{main} takes in all {count_noun(n_tables or 0, 'table')}; {family[0]} decides"
-        main = family[0]
+    if covers_corpus(main) and not covers_corpus(smallest):
+        note = f"{main} takes in all {count_noun(n_tables or 0, 'table')}; {smallest} decides"
+        main = smallest
     if not is_complete(main) or can_choose(main):
         return main, note
-    why = _why_saturated(main, [[scores[main] for scores in group] for group in groups])
-    for name in dict.fromkeys([*family, *others]):
-        if name != main and is_complete(name) and not lists_all(name) and can_choose(name):
+    why = _explain_saturation(main, [[scores[main] for scores in group] for group in groups])
+    for name in dict.fromkeys([*cutoffs.values(), *candidates]):
+        if name != main and is_complete(name) and not covers_corpus(name) and can_choose(name):
             return main, f"{why}; look at {name}"
     return main, why
 
@@ -291,9 +305,12 @@ def leading(
 def is_perfect(name: str, score: Any) -> bool:
     """Return whether a score is the best possible one; False where a metric has none."""
     spec = find_spec(name, score)
-    best = spec.top if spec.higher_is_better else 0.0
-    if spec.higher_is_better and spec.scale == "unbounded" and spec.highest is None:
-        best = inf
+    if not spec.higher_is_better:
+        best = 0.0
+    elif spec.scale == "unbounded" and spec.highest is None:
+        return False
+    else:
+        best = spec.top
     return abs(_value(score) - best) <= _EQUAL
 
 
@@ -308,33 +325,38 @@ def _is_saturated(scores: Sequence[Any], name: str) -> bool:
     return max(values) - min(values) <= _EQUAL or sum(is_perfect(name, s) for s in scores) > 1
 
 
-def _why_saturated(name: str, groups: Sequence[Sequence[Any]]) -> str:
+def _explain_saturation(name: str, groups: Sequence[Sequence[Any]]) -> str:
+    """Say why a metric cannot choose: "recall@10 is 1.000 for both runs: too easy ..."."""
     if len(groups) > 1:
         return f"{name} cannot choose between the best runs on any set of queries"
-    (scores,), spec, k = groups, find_spec(name, groups[0][0]), _split_cutoff(name)[1]
+    scores = groups[0]
     perfect = [score for score in scores if is_perfect(name, score)]
-    alike = perfect or scores
-    runs = "both runs" if len(alike) == 2 else f"all {len(alike)} runs"
-    if len(alike) < len(scores):
-        runs = f"{len(alike)} of {len(scores)} runs"
-    easy = f"too easy to choose {f'at k = {k}' if k else 'by it'}"
-    value = spec.text(_value(alike[0]))
-    return f"{name} is {value} for {runs}: {easy if perfect else 'it cannot choose'}"
+    equal = perfect or scores
+    if len(equal) < len(scores):
+        runs = f"{len(equal)} of {len(scores)} runs"
+    else:
+        runs = "both runs" if len(equal) == 2 else f"all {len(equal)} runs"
+    value = find_spec(name, scores[0]).text(_value(equal[0]))
+    if not perfect:
+        return f"{name} is {value} for {runs}: it cannot choose"
+    k = _split_cutoff(name)[1]
+    return f"{name} is {value} for {runs}: too easy to choose {f'at k = {k}' if k else 'by it'}"
 
 
-def table_metrics(scores: Scores, retrieved: bool = True, every: bool = False) -> list[str]:
-    """List the metrics of a table of runs.
+def table_metrics(scores: Scores, retrieved: bool = True) -> list[str]:
+    """List the metrics that get a column in a table of runs.
 
-    Those about answers stand beside one about rankings: of databases if there is one, else the
-    first at its largest cutoff.
+    Beside those of answers stands one of rankings, unless nothing was retrieved: ``recall[db]``
+    where tables are in databases, else the main one at its largest cutoff.
     """
-    answers, rankings = answer_metrics(scores, every), ranking_metrics(scores)
+    answers, rankings = answer_metrics(scores), ranking_metrics(scores)
     if not answers or not rankings:
         return answers or rankings or list(find_specs(scores))
+    if not retrieved:
+        return answers
     specs = find_specs(rankings)
-    databases = [name for name in rankings if specs[name].needs]
-    beside = databases[0] if databases else headline(rankings)
-    return [beside, *answers] if retrieved else answers
+    of_databases = [name for name in rankings if specs[name].needs]
+    return [of_databases[0] if of_databases else headline(rankings), *answers]
 
 
 def deciding_metric(scores: Scores) -> str | None:
@@ -349,7 +371,7 @@ def _rank(spec: MetricSpec) -> float:
 
 
 def _split_cutoff(name: str) -> tuple[str, int]:
-    """Return name and cutoff, 0 for none; text that is not the name of a metric has none."""
+    """Return name and cutoff; 0 for no cutoff, and for text that is not the name of a metric."""
     try:
         family, k = split_cutoff(name)
     except ConfigError:

@@ -60,8 +60,8 @@ class ScoreEstimate:
     high: float
     influence: Floats  # (n,) by how much each query moves it, times n; 0 where it does not count
     scale: tuple[float, float]  # the lowest and the highest possible score
-    # how many queries of equal weight there are in effect; NaN where the score hangs on a single
-    # query, without which there is none: then its interval is the whole scale
+    # Kish's effective number of queries (1965, section 8.2); NaN where the score is undefined
+    # without one of the queries: then its interval is the whole scale
     effective: float
 
     @property
@@ -72,7 +72,6 @@ class ScoreEstimate:
 
 def estimate(metric: Metric[Any], statistics: Floats) -> ScoreEstimate:
     """Estimate a score with its interval; NaN for a metric that is over no query."""
-    total = statistics.sum(axis=0)
     value = compute_score(metric, statistics)
     weights = metric.weights(statistics)
     if not weights.any():  # a ratio that is 0 because there is nothing to divide by
@@ -85,26 +84,30 @@ def estimate(metric: Metric[Any], statistics: Floats) -> ScoreEstimate:
     lowest, highest = metric.bounds(statistics)
     scale = lowest, highest = min(lowest, value), max(highest, value)
     if n > 1:
-        moved = (n - 1) * (value - metric.leave_one_out(total, statistics[counted]))
-        if np.isnan(moved).any():
+        without = metric.leave_one_out(statistics.sum(axis=0), statistics[counted])
+        if np.isnan(without).any():
             return ScoreEstimate(value, lowest, highest, influence, scale, np.nan)
+        moved = (n - 1) * (value - without)
         influence[counted] = moved - moved.mean()
     span, effective = highest - lowest, float(weights.sum() ** 2 / (weights**2).sum())
     if span == 0:  # no value is possible but this one
         return ScoreEstimate(value, value, value, influence, scale, effective)
-    share = (value - lowest) / span
     variance = float((influence[counted] ** 2).mean()) / span**2
-    if variance <= _CONSTANT or not 0 < share < 1:
-        reach = _reach(effective)  # no two differ: by Kish's number of queries (1965, section 8.2)
-        low, high = share - share * reach, share + (1 - share) * reach
-    else:
-        # values that lie close together say little of rare ones that do not, so one query as far
-        # apart as queries can be is added; for right-or-wrong queries it changes nothing
-        most = share * (1 - share)
-        low, high = _wilson(share, n * most * (n + 1) / (n * variance + most))
+    low, high = _bound_share((value - lowest) / span, variance, n, effective)
     return ScoreEstimate(
         value, lowest + span * low, lowest + span * high, influence, scale, effective
     )
+
+
+def _bound_share(share: float, variance: float, n: int, effective: float) -> tuple[float, float]:
+    """Return the interval of a share, of which n queries have influences of this variance."""
+    if variance <= _CONSTANT or not 0 < share < 1:  # no two queries differ
+        unseen = _bound_unseen(effective)
+        return share - share * unseen, share + (1 - share) * unseen
+    # values that lie close together say little of rare ones that do not, so one query as far
+    # apart as queries can be is added; for right-or-wrong queries it changes nothing
+    most = share * (1 - share)
+    return _wilson(share, n * most * (n + 1) / (n * variance + most))
 
 
 def _wilson(share: float, n: float, z: float = _Z) -> tuple[float, float]:
@@ -114,8 +117,8 @@ def _wilson(share: float, n: float, z: float = _Z) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def _reach(n: float) -> float:
-    """Return the upper bound of Wilson's interval of nothing seen in n queries."""
+def _bound_unseen(n: float) -> float:
+    """Return the upper bound of Wilson's interval of a share of 0 in n queries."""
     return _Z**2 / (n + _Z**2)
 
 
@@ -124,25 +127,28 @@ def interval_of_difference(
 ) -> tuple[float, float]:
     """Return the 95% interval of the first system's score less the second's, on the same queries.
 
-    Where no query tells the two apart, it reaches as far to both sides as Wilson's interval of
-    nothing seen in n queries. NaN if the metric is over no query of one system.
+    Where no query tells the two apart, it is as wide to both sides as Wilson's interval of a share
+    of 0. NaN if the metric is over no query of one system.
     """
     mine, theirs = estimate(metric, first), estimate(metric, second)
     difference = mine.value - theirs.value
     correlation = _correlate(mine.influence, theirs.influence)
-    low = difference - _combine(mine.value - mine.low, theirs.high - theirs.value, correlation)
-    high = difference + _combine(mine.high - mine.value, theirs.value - theirs.low, correlation)
+    below = _combine(mine.value - mine.low, theirs.high - theirs.value, correlation)
+    above = _combine(mine.high - mine.value, theirs.value - theirs.low, correlation)
     apart = mine.influence - theirs.influence
-    if (apart**2).mean() <= _CONSTANT * mine.span**2 and mine.value == mine.value:
-        reach = _reach(max(mine.effective, theirs.effective)) * mine.span
-        low, high = min(low, difference - reach), max(high, difference + reach)
-    widest = max(mine.span, theirs.span)
-    return round(max(low, -widest), _DECIMALS), round(min(high, widest), _DECIMALS)
+    if (apart**2).mean() <= _CONSTANT * mine.span**2 and not np.isnan(mine.value):
+        unseen = _bound_unseen(max(mine.effective, theirs.effective)) * mine.span
+        below, above = max(below, unseen), max(above, unseen)
+    return _clip(difference - below, difference + above, max(mine.span, theirs.span))
 
 
 def _combine(mine: float, theirs: float, correlation: float) -> float:
-    """Return how far a difference reaches, of how far both scores do."""
+    """Return the distance of a difference to its bound, given those of both scores to theirs."""
     return float(np.sqrt(max(0.0, mine**2 - 2 * correlation * mine * theirs + theirs**2)))
+
+
+def _clip(low: float, high: float, widest: float) -> tuple[float, float]:
+    return round(max(low, -widest), _DECIMALS), round(min(high, widest), _DECIMALS)
 
 
 def _correlate(first: Floats, second: Floats) -> float:
@@ -151,8 +157,11 @@ def _correlate(first: Floats, second: Floats) -> float:
     return float(first @ second) / norms if norms else 0.0
 
 
+# Intervals where clusters of queries, such as databases, are a sample too
+
+
 def sum_by_cluster(statistics: Floats, clusters: Sequence[Hashable]) -> Floats:
-    """Return (k, m) sums of statistics over the rows of each cluster, as of a database."""
+    """Return (k, m) sums of statistics over the queries of each cluster."""
     _, rows = np.unique(np.array(list(map(str, clusters))), return_inverse=True)
     sums = np.zeros((int(rows.max(initial=-1)) + 1, statistics.shape[1]))
     np.add.at(sums, rows, statistics)
@@ -164,7 +173,7 @@ def interval_by_cluster(
 ) -> tuple[float, float]:
     """Return the 95% interval of a score where the clusters of queries are a sample, too.
 
-    It holds the interval for these clusters; where nothing varies between them it is that one. With
+    It contains the interval for these clusters, and is the same where no two clusters differ. With
     one cluster it is the whole scale. NaN for a metric that is over no query.
     """
     score = estimate(metric, statistics)
@@ -178,7 +187,7 @@ def interval_by_cluster(
     variance = _jackknife_variance(without) / span**2
     if variance <= _CONSTANT or not 0 < share < 1:
         return round(score.low, _DECIMALS), round(score.high, _DECIMALS)
-    low, high = _wilson(share, share * (1 - share) / variance, _quantile_of_t(len(without)))
+    low, high = _wilson(share, share * (1 - share) / variance, _t_quantile(len(without)))
     low, high = min(score.low, lowest + span * low), max(score.high, lowest + span * high)
     return round(low, _DECIMALS), round(high, _DECIMALS)
 
@@ -188,7 +197,7 @@ def interval_of_difference_by_cluster(
 ) -> tuple[float, float]:
     """Return the 95% interval of a difference where the clusters of queries are a sample, too.
 
-    It holds the interval for these clusters. With one cluster it is the whole scale. NaN if the
+    It contains the interval for these clusters. With one cluster it is the whole scale. NaN if the
     metric is over no query of one system.
     """
     low, high = interval_of_difference(metric, first, second)
@@ -199,19 +208,21 @@ def interval_of_difference_by_cluster(
     apart = np.subtract(*_leave_out_clusters(metric, [first, second], clusters))
     if len(apart) < 2 or np.isnan(apart).any():
         return -widest, widest
-    half = _quantile_of_t(len(apart)) * sqrt(_jackknife_variance(apart))
+    half = _t_quantile(len(apart)) * sqrt(_jackknife_variance(apart))
     difference = mine.value - theirs.value
-    low, high = min(low, difference - half), max(high, difference + half)
-    return round(max(low, -widest), _DECIMALS), round(min(high, widest), _DECIMALS)
+    return _clip(min(low, difference - half), max(high, difference + half), widest)
 
 
 def _leave_out_clusters(
     metric: Metric[Any], sides: Sequence[Floats], clusters: Sequence[Hashable]
 ) -> list[Floats]:
-    """Return the scores of each system without each cluster that counts for one of them."""
+    """Return the scores of each system without each cluster, for the jackknife.
+
+    Clusters in which the metric is over no query of any system are passed over.
+    """
     weights = np.sum([metric.weights(side) for side in sides], axis=0)
-    counts = sum_by_cluster(weights[:, None], clusters)[:, 0] > 0
-    sums = (sum_by_cluster(side, clusters)[counts] for side in sides)
+    counted = sum_by_cluster(weights[:, None], clusters)[:, 0] > 0
+    sums = (sum_by_cluster(side, clusters)[counted] for side in sides)
     return [metric.leave_one_out(s.sum(axis=0), rows) for s, rows in zip(sides, sums, strict=True)]
 
 
@@ -220,7 +231,8 @@ def _jackknife_variance(without: Floats) -> float:
     return float((n - 1) / n * ((without - without.mean()) ** 2).sum())
 
 
-def _quantile_of_t(clusters: int) -> float:
+def _t_quantile(clusters: int) -> float:
+    """Return the quantile of Student's t for intervals over some clusters."""
     from scipy.special import stdtrit
 
     return float(stdtrit(clusters - 1, (1 + LEVEL) / 2))
@@ -228,15 +240,16 @@ def _quantile_of_t(clusters: int) -> float:
 
 # Paired tests
 
-Value = Callable[[Floats], Floats]
+ScoreFunction = Callable[[Floats], Floats]
+"""(..., m) sums of statistics -> (...) scores."""
 
 RESAMPLES = 10_000
-_BLOCK = 2_000_000  # number of random numbers in memory at a time
+_BLOCK = 2_000_000  # bits in memory at a time
 _ROUNDING = 1e-10  # differences closer than this, as a share of the scores, are equal
 
 
 @dataclass(frozen=True, slots=True)
-class Paired:
+class PairedTest:
     """Two systems compared on the same queries."""
 
     difference: float  # the first score minus the second
@@ -247,44 +260,46 @@ class Paired:
 def compare(
     first: Floats,
     second: Floats,
-    value: Value = mean,
+    value: ScoreFunction = mean,
     resamples: int = RESAMPLES,
     seed: int = 0,
-) -> Paired:
+) -> PairedTest:
     """Return difference and p-value of two systems.
 
     Args:
         first: (n, m) statistics, one row per query; or (n,) per-query values of a mean.
         second: the same of the other system, queries in the same order.
-        value: (..., m) sums of statistics -> (...) scores.
-        resamples: how many ways to swap are drawn at most.
+        value: the score of sums of statistics.
+        resamples: how many ways to swap answers are drawn at most.
         seed: of the random numbers.
     """
     first, second = _check_paired(first, second, resamples)
     observed = _subtract(first.sum(axis=0), second.sum(axis=0), value)
     if np.isnan(observed):
         raise ValueError("the metric is over no query")
-    return Paired(observed, *randomization_test(first, second, value, resamples, seed))
+    return PairedTest(observed, *randomization_test(first, second, value, resamples, seed))
 
 
 def randomization_test(
     first: Floats,
     second: Floats,
-    value: Value = mean,
+    value: ScoreFunction = mean,
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> tuple[float, bool]:
     """Return the p-value of the paired randomisation test, and whether it is exact.
 
-    Where there are no more ways to swap than ``resamples``, all of them are looked at. Swaps that
-    leave a system without any query that the metric is over do not count. Neither the order of the
-    queries nor that of the systems changes the result. Arguments and errors as for ``compare``.
+    Where there are no more ways to swap answers than ``resamples``, all of them are tried, and the
+    test is exact. Swaps after which the score of a system is undefined do not count. Neither the
+    order of the queries nor that of the systems changes the result. Arguments and errors as for
+    ``compare``.
     """
     first, second = _check_paired(first, second, resamples)
     mine, theirs = first.sum(axis=0), second.sum(axis=0)
     rounding = _ROUNDING * max(abs(float(value(mine))), abs(float(value(theirs))))
     observed = abs(_subtract(mine, theirs, value)) - rounding
     rows = _sort_rows(first - second)
+    # swapping rows moves the sums of both systems by as much, to either side of the middle
     middle, half = (mine + theirs) / 2, rows.sum(axis=0) / 2
     n = len(rows)
     exact = n < 63 and 2**n <= resamples
@@ -302,11 +317,11 @@ def randomization_tests(
 ) -> list[float]:
     """Return p-values of the paired randomisation test of means, for many pairs of systems.
 
-    Where all queries that differ do so by the same amount, as those with one gold table do, the
-    test is the sign test, and exact; so it is where few queries differ, of which all swaps are
-    looked at. Elsewhere this takes the normal limit of the test: under random swaps the sum of
-    differences d has mean 0 and variance sum(d²). Nothing is sampled, so p-values can be as small
-    as Holm's correction over thousands of pairs needs.
+    Where all queries that differ do so by the same amount, as those with one gold table do, this is
+    the sign test. Where few differ, all swaps are tried. Both are exact. Elsewhere this takes the
+    normal limit of the test: under random swaps the sum of differences d has mean 0 and variance
+    sum(d²). Nothing is sampled, so p-values can be as small as Holm's correction over thousands of
+    pairs needs.
     """
     if values.ndim != 2 or not values.shape[1] or np.isnan(values).any():
         raise ValueError("expected a number for every system and query")
@@ -337,14 +352,10 @@ def _sign_test(differences: NDArray[np.floating[Any]]) -> float | None:
 
 
 def wins_ties_losses(first: Floats, second: Floats) -> tuple[int, int, int]:
-    """Count the queries on which the first is better, as good and worse.
-
-    Those with a NaN are left out.
-    """
-    compared = ~np.isnan(first - second)
-    tied = np.isclose(first, second, rtol=1e-9, atol=1e-12) & compared
-    wins = int(((first > second) & ~tied & compared).sum())
-    return wins, int(tied.sum()), int(compared.sum()) - wins - int(tied.sum())
+    """Count the queries on which the first is better, as good and worse, not those with NaN."""
+    tied = np.isclose(first, second, rtol=1e-9, atol=1e-12)  # False with a NaN, as > and < are
+    wins, losses = (first > second) & ~tied, (first < second) & ~tied
+    return int(wins.sum()), int(tied.sum()), int(losses.sum())
 
 
 def least_p(n: int) -> float:
@@ -378,12 +389,15 @@ def _check_paired(first: Floats, second: Floats, resamples: int) -> tuple[Floats
     return first, second
 
 
-def _subtract(first: Floats, second: Floats, value: Value) -> float:
+def _subtract(first: Floats, second: Floats, value: ScoreFunction) -> float:
     return float(value(first) - value(second))
 
 
 def _sort_rows(differences: Floats) -> Floats:
-    """Return the rows that swapping changes, in an order and with signs that no system decides."""
+    """Return the rows that are not 0, sorted, the first number of each made positive.
+
+    So the same swaps are drawn whatever the order of queries and systems is.
+    """
     rows = differences[differences.any(axis=1)]
     if not len(rows):
         return rows
@@ -417,45 +431,53 @@ ALPHA = 0.05
 POWER = 0.8
 FEWEST = 6  # with fewer queries, p is not below ALPHA even if all differ in one direction
 
-_QUANTILE = NormalDist().inv_cdf(1 - ALPHA / 2)
 _PRECISION = 1e-8
-_REACH = 6  # standard deviations beyond which the number of differing queries never lies
+_SPREAD = 6  # standard deviations beyond which the number of differing queries practically never is
 
 
 def power(n: int, effect: float, share: float) -> float:
-    """Return how likely the test of n queries is to find a difference.
+    """Return the probability that the sign test of n queries finds a difference.
 
-    ``effect`` is wins less losses, as a share of all queries, and ``share`` that of the queries
-    that differ, which is no smaller.
+    Args:
+        n: how many queries.
+        effect: wins less losses, as a share of all queries.
+        share: the share of queries that differ, at least ``effect``.
     """
     from scipy.special import bdtr
 
     share = max(share, effect)
     if share == 0:  # the systems never differ
         return 0.0
-    spread = _REACH * (sqrt(n * share * (1 - share)) + 1)
+    spread = _SPREAD * (sqrt(n * share * (1 - share)) + 1)
     first, last = max(FEWEST, floor(n * share - spread)), min(n, floor(n * share + spread))
     if first > last:
         return 0.0
     differ = np.arange(first, last + 1)
     probability = np.diff(bdtr(np.arange(first - 1, last + 1), n, share))
-    most = _count_rarer(differ)
+    most = _critical_counts(differ)
     wins = (1 + effect / share) / 2
     return float(probability @ (bdtr(most, differ, wins) + bdtr(most, differ, 1 - wins)))
 
 
-def _count_rarer(differ: NDArray[np.int_]) -> Floats:
-    """Return how many queries of the rarer direction p stays below ``ALPHA`` with."""
+def _critical_counts(differ: NDArray[np.int_]) -> Floats:
+    """Return how often the rarer of wins and losses may occur for p to be at most ``ALPHA``."""
     from scipy.special import bdtr
 
-    near: Floats = np.floor((differ - _QUANTILE * np.sqrt(differ) - 1) / 2).clip(min=0)
-    near += bdtr(near + 1, differ, 0.5) <= ALPHA / 2
-    near -= bdtr(near, differ, 0.5) > ALPHA / 2
-    return near
+    # the normal approximation is off by one at most
+    counts: Floats = np.floor((differ - _Z * np.sqrt(differ) - 1) / 2).clip(min=0)
+    counts += bdtr(counts + 1, differ, 0.5) <= ALPHA / 2
+    counts -= bdtr(counts, differ, 0.5) > ALPHA / 2
+    return counts
 
 
 def detectable_difference(n: int, share: float, size: float = 1.0) -> float | None:
-    """Return the smallest difference that n queries show; None where they show none."""
+    """Return the smallest difference that n queries find with ``POWER``; None for too few queries.
+
+    Args:
+        n: how many queries.
+        share: the share of queries that differ.
+        size: by how much each of them does.
+    """
     if n < 1 or not 0 <= share <= 1 or size <= 0:
         raise ValueError(f"n={n}, share={share}, size={size}")
     if n < FEWEST:
@@ -468,10 +490,10 @@ def detectable_difference(n: int, share: float, size: float = 1.0) -> float | No
 
 
 def detectable(metric: Metric[Any], first: Floats, second: Floats) -> float | None:
-    """Return the smallest difference of a metric that as many queries are likely to show.
+    """Return the smallest difference of a metric that as many queries find with ``POWER``.
 
-    The queries that differ are those to which the two systems contribute otherwise; their size is
-    the root mean square of the differences. Where none differs, it is the length of the scale.
+    Queries differ where the statistics of the two systems do, and all are taken to differ by the
+    root mean square of their differences; where none differs, by the length of the scale.
     """
     mine, theirs = estimate(metric, first), estimate(metric, second)
     counted = (metric.weights(first) > 0) | (metric.weights(second) > 0)

@@ -5,7 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.metrics.scores import canonical_name, definition, leading, main_metrics
+from target_bench.metrics.scores import (
+    canonical_name,
+    definition,
+    find_main_metric,
+    main_metrics,
+)
 from target_bench.reporting.rows import Comparison, Row, Values, correct, make_rows
 from target_bench.reporting.value_files import compare_values, find_value_files, read_columns
 from target_bench.runs import slicing
@@ -346,7 +351,7 @@ def leading_metric(*groups: Sequence[Result], among: Sequence[str] = ()) -> tupl
         ]
         for group in (list(filter(None, systems)) or [runs])
     ]
-    return leading(*scores, n_tables=count_tables(runs))
+    return find_main_metric(*scores, n_tables=count_tables(runs))
 
 
 def count_tables(runs: Iterable[Result]) -> int | None:

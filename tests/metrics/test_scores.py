@@ -50,7 +50,7 @@ def test_what_leads_depends_on_the_references() -> None:
     assert answer_metrics(["recall@1", *short]) == main_metrics(["recall@1", *short])
     assert main_metrics(list(short)) == ["exact_match", "token_f1"]
     every = ["exact_match", "token_f1", "sacrebleu", "rougeL"]
-    assert answer_metrics(short, every=True) == every
+    assert answer_metrics(short, include_long=True) == every
     assert (headline(list(long)), headline(["mrr", *short])) == ("sacrebleu", "exact_match")
 
 

@@ -13,9 +13,9 @@ from target_bench.core.metric import Score
 from target_bench.core.schema import Dataset
 from target_bench.metrics.scores import (
     answer_metrics,
+    find_main_metric,
     find_spec,
     find_specs,
-    leading,
     ranking_metrics,
 )
 from target_bench.reporting.compare import compare_results, count_tables
@@ -84,12 +84,12 @@ def choose_main_metrics(runs: Sequence[ReportRun]) -> tuple[list[str | None], st
         for run in runs
     ]
     for candidates in (answered, ranked):
-        metrics = [leading([scores], k=k)[0] if scores else None for scores in candidates]
+        metrics = [find_main_metric([scores], k=k)[0] if scores else None for scores in candidates]
         if None not in metrics and len(set(metrics)) == 1:
             pairs = zip(runs, candidates, strict=True)
             systems = [scores for run, scores in pairs if not run.result.identity.is_bound]
             n_tables = count_tables(run.result for run in runs)
-            lead, why = leading(systems or candidates, k=k, n_tables=n_tables)
+            lead, why = find_main_metric(systems or candidates, k=k, n_tables=n_tables)
             return [lead] * len(runs), why
     return metrics, None
 
@@ -101,7 +101,7 @@ def list_metrics(runs: Sequence[ReportRun]) -> list[str]:
     """
     scores = _scores(runs)
     answered = _scores([run for run in runs if run.answers is not None])
-    main = [*answer_metrics(answered, every=True), *ranking_metrics(scores)] or list(scores)
+    main = [*answer_metrics(answered, include_long=True), *ranking_metrics(scores)] or list(scores)
     deciding = [name for name in choose_main_metrics(runs)[0] if name in main]
     listed = dict.fromkeys([*deciding, *main])
     return [name for name in listed if _values(runs, name)] or list(listed)
