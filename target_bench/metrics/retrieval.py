@@ -1,17 +1,17 @@
 """Metrics of rankings: each a function of judged rankings and a cutoff.
 
-It returns the value of every query, or numerators and denominators of a ratio of two sums. The rank
-of each gold table decides every value. A query that failed or got nothing has the value 0, and is
-left out of ``set_size``. Definitions are in ``docs/metrics.md``.
+It returns the value of every query, or the numerators and denominators of a ratio of two sums. The
+rank of each gold table decides every value. A query that failed or got nothing has the value 0; in
+``capped_recall[target]`` and ``set_size`` it adds nothing to the denominator. Definitions are in
+``docs/metrics.md``.
 """
 
-import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from functools import partial
 from math import nan
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from target_bench.core.metric import (
     MetricSpec,
     RatioMetric,
     ratio,
+    split,
 )
 from target_bench.core.schema import Query, TableId
 
@@ -37,7 +38,7 @@ Ranks = NDArray[np.int32]
 
 
 def read_grades(query: Query) -> dict[TableId, float]:
-    """Return how relevant each gold table of a query is: its gain in nDCG, 1 without grades."""
+    """Return gold table -> its grade, which is its gain in nDCG; 1 for a query without grades."""
     grades = query.metadata.get(GRADES)
     if grades is None:
         return dict.fromkeys(query.gold, 1.0)
@@ -52,22 +53,35 @@ def read_grades(query: Query) -> dict[TableId, float]:
     return dict(zip(query.gold, map(float, grades), strict=True))
 
 
+class Gains(NamedTuple):
+    """The gains of nDCG where gold tables have grades."""
+
+    ranked: Floats  # (n, width) the grade of the gold table first met at each rank, else 0
+    ideal: Floats  # (n, depth) the grades of the gold tables, highest first
+
+
+class Families(NamedTuple):
+    """Families of gold tables: shards and versions of one table."""
+
+    matched: Ranks  # (n, width) how many are first met at each rank
+    gold: Ranks  # (n,) how many there are
+
+
 @dataclass(frozen=True)
 class JudgedRankings:
     """Rankings compared with gold tables; n queries, ranks 1 to depth.
 
     Attributes:
-        matched: (n, width) how many gold tables are first met at each rank (0 or 1).
-        matched_or_copy: the same when a copy of a gold table (same header and rows) counts as it.
+        matched: (n, width) how many gold tables are first met at each rank (0 or 1). The width is
+            the length of the longest ranking, at most the depth.
+        matched_or_copy: the same where a copy of a gold table (same header and rows) counts as it.
         gold: (n,) number of gold tables.
         returned: (n,) number of tables returned, repeated ones included.
-        depth: the largest rank looked at; ``matched`` ends where the longest ranking does.
-        gains: (n, width) the grade of the table at each rank and (n, depth) the highest grades;
-            None where all gold tables are equally relevant.
-        database_ranks: (n,) the rank of the first table of the gold database, 0 where there is
-            none; None where the tables are in no databases.
-        families: (n, width) how many families of gold tables are first met at each rank, and (n,)
-            their number; None where no gold tables are of one family.
+        depth: the largest rank looked at.
+        gains: the grades at each rank; None where all gold tables are equally relevant.
+        databases: (n, width) 1 where a table of the gold database is first met; None where the
+            tables are in no databases.
+        families: the same of families; None where no gold tables are of one family.
     """
 
     matched: Ranks
@@ -75,9 +89,9 @@ class JudgedRankings:
     gold: Ranks
     returned: Ranks
     depth: int
-    gains: tuple[Floats, Floats] | None = None
-    database_ranks: Ranks | None = None
-    families: tuple[Ranks, Ranks] | None = None
+    gains: Gains | None = None
+    databases: Ranks | None = None
+    families: Families | None = None
 
     def hits(self, k: int) -> Floats:
         """Count the gold tables among the first k of each query."""
@@ -96,8 +110,9 @@ def judge(
     rankings: Sequence[Sequence[Hashable]],
     gold: Sequence[Iterable[Hashable]],
     depth: int,
-    copies: Mapping[Hashable, Hashable] | None = None,
+    copies: Mapping[Any, Hashable] | None = None,
     grades: Sequence[Mapping[Any, float]] | None = None,
+    families: Mapping[Any, Hashable] | None = None,
 ) -> JudgedRankings:
     """Compare rankings with gold tables.
 
@@ -105,35 +120,52 @@ def judge(
         rankings: for each query its tables, best first.
         gold: for each query its gold tables, in the same order of queries.
         depth: how many ranks to look at.
-        copies: table -> the group of tables that are copies of each other; tables not in it are
-            like no other. Default: no copies.
+        copies: table -> the group of tables that are copies of each other; a table that is not in
+            it has no copies. Default: no table has.
         grades: for each query, how relevant its gold tables are: table -> a number above 0, which
             is its gain in nDCG. Default: all are equally relevant.
+        families: table -> its family; a table that is not in it is one of its own. Default: they
+            are not looked at.
     """
-    golds, cut = [set(tables) for tables in gold], [ranking[:depth] for ranking in rankings]
-    matched = matched_or_copy = _match(cut, golds)
+    gold_sets = [set(tables) for tables in gold]
+    cut = [ranking[:depth] for ranking in rankings]
+    matched = matched_or_copy = match(cut, gold_sets)
     if copies:
-        groups, gold_groups = ([[copies.get(t, t) for t in row] for row in s] for s in (cut, golds))
-        matched_or_copy = _match(groups, gold_groups)
+        matched_or_copy = match(_group(cut, copies), _group(gold_sets, copies))
     return JudgedRankings(
-        matched,
-        matched_or_copy,
-        np.array([len(tables) for tables in golds], dtype=np.int32),
-        np.array([len(ranking) for ranking in rankings], dtype=np.int32),
-        depth,
-        None if grades is None else _find_gains(cut, grades, matched, depth),
+        matched=matched,
+        matched_or_copy=matched_or_copy,
+        gold=_count(gold_sets),
+        returned=_count(rankings),
+        depth=depth,
+        gains=None if grades is None else _find_gains(cut, grades, matched, depth),
+        families=None if families is None else _match_families(cut, gold_sets, families),
     )
 
 
-def _match(rankings: Sequence[Sequence[Hashable]], golds: Sequence[Iterable[Hashable]]) -> Ranks:
-    """Return (n, width) how many gold tables each rank is the first to meet."""
-    matched = np.zeros((len(golds), max(map(len, rankings), default=0)), dtype=np.int32)
-    for row, ranking, tables in zip(matched, rankings, golds, strict=True):
-        left = Counter(tables)  # of two gold tables that are copies one rank meets both
-        for rank, table in enumerate(ranking):
-            if table in left:
-                row[rank] = left.pop(table)
+def match(rankings: Sequence[Sequence[Hashable]], gold: Sequence[Iterable[Hashable]]) -> Ranks:
+    """Return (n, width) how many gold items are first met at each rank.
+
+    An item that is gold n times counts n: two gold tables that are copies are met at once.
+    """
+    matched = np.zeros((len(gold), max(map(len, rankings), default=0)), dtype=np.int32)
+    for row, ranking, items in zip(matched, rankings, gold, strict=True):
+        left = Counter(items)
+        for rank, item in enumerate(ranking):
+            if item in left:
+                row[rank] = left.pop(item)
     return matched
+
+
+def _group(
+    lists: Sequence[Iterable[Hashable]], groups: Mapping[Any, Hashable]
+) -> list[list[Hashable]]:
+    """Return lists of tables with each table replaced by its group, if it has one."""
+    return [[groups.get(table, table) for table in tables] for tables in lists]
+
+
+def _count(lists: Sequence[Sized]) -> Ranks:
+    return np.array(list(map(len, lists)), dtype=np.int32)
 
 
 def _find_gains(
@@ -141,40 +173,23 @@ def _find_gains(
     grades: Sequence[Mapping[Any, float]],
     matched: Ranks,
     depth: int,
-) -> tuple[Floats, Floats]:
-    gains, highest = np.zeros(matched.shape), np.zeros((len(grades), depth))
+) -> Gains:
+    gains = Gains(np.zeros(matched.shape), np.zeros((len(grades), depth)))
     for i, (ranking, graded) in enumerate(zip(rankings, grades, strict=True)):
         for rank in map(int, np.flatnonzero(matched[i])):
-            gains[i, rank] = graded[ranking[rank]]
-        best = sorted(graded.values(), reverse=True)[:depth]
-        highest[i, : len(best)] = best
-    return gains, highest
+            gains.ranked[i, rank] = graded[ranking[rank]]
+        ideal = sorted(graded.values(), reverse=True)[:depth]
+        gains.ideal[i, : len(ideal)] = ideal
+    return gains
 
 
-def rank_databases(rankings: Sequence[Sequence[str]], gold: Sequence[str]) -> Ranks:
-    """Return (n,) the rank of the first table of the gold database; 0 where there is none."""
-    pairs = zip(rankings, gold, strict=True)
-    ranks = [list(ranking).index(db) + 1 if db in ranking else 0 for ranking, db in pairs]
-    return np.array(ranks, dtype=np.int32)
-
-
-def match_families(
+def _match_families(
     rankings: Sequence[Sequence[Hashable]],
     gold: Sequence[Iterable[Hashable]],
-    families: Mapping[Hashable, Hashable],
-    depth: int,
-) -> tuple[Ranks, Ranks]:
-    """Return (n, width) how many gold families each rank is the first to meet, and (n,) how many.
-
-    Args:
-        rankings: for each query its tables, best first.
-        gold: for each query its gold tables.
-        families: table -> its family; a table that is not in it is like no other.
-        depth: how many ranks to look at.
-    """
-    cut = [[families.get(table, table) for table in ranking[:depth]] for ranking in rankings]
-    golds = [{families.get(table, table) for table in tables} for tables in gold]
-    return _match(cut, golds), np.array([len(own) for own in golds], dtype=np.int32)
+    families: Mapping[Any, Hashable],
+) -> Families:
+    gold_families = [set(tables) for tables in _group(gold, families)]
+    return Families(match(_group(rankings, families), gold_families), _count(gold_families))
 
 
 Measure = Callable[[JudgedRankings, int], Floats | tuple[Floats, Floats]]
@@ -187,14 +202,14 @@ class RetrievalMetric(RatioMetric[JudgedRankings]):
 
     spec: MetricSpec
     measure: Measure
-    pooled: bool  # whether it is a ratio of sums; else a mean over the queries that have a value
-    k: int | None = None  # None for a metric over the whole ranking
-    depth: int | None = None  # how long rankings may be, for a metric over the whole of them
-    graded: bool = False  # whether gold tables have grades, which are the gains of nDCG
+    pooled: bool  # whether it is a ratio of sums over all queries; else a mean over queries
+    k: int | None = None  # None for a metric without a cutoff
+    depth: int | None = None  # the largest cutoff, for a metric without one
+    graded: bool = False  # whether gold tables have grades, for the signature of nDCG
 
     @property
     def empty(self) -> float:  # type: ignore[override]  # it depends on the metric
-        """The value of nothing."""
+        """The value where there is nothing to divide by."""
         return 0.0 if self.pooled else nan
 
     @property
@@ -208,23 +223,27 @@ class RetrievalMetric(RatioMetric[JudgedRankings]):
     @property
     def signature(self) -> str:
         """Name and definition; of nDCG with the gains of this corpus."""
-        depth = [] if self.depth is None else [f"depth:{self.depth}"]
         gain = f"{'graded' if self.graded else 'binary'} gain"
         definition = self.spec.description.replace("gain the grade of a gold table or 1", gain)
-        return "|".join([self.name, definition, *depth])
+        depth = "" if self.depth is None else f"|depth:{self.depth}"
+        return f"{self.name}|{definition}{depth}"
 
     @property
     def highest(self) -> float:
-        """1; of precision@k that of a query with one gold table, and ``bounds`` sees more."""
+        """The largest value: 1, but 1/k for precision@k where queries have one gold table.
+
+        With more of them a query may have a higher value, which ``bounds`` takes into account.
+        """
         return 1 / self.k if self.spec.name == "precision" and self.k else 1.0
 
     def statistics(self, examples: JudgedRankings) -> Floats:
         """Return (n, 2) numerators and denominators."""
         if self.k is not None and self.k > examples.depth:
             raise ConfigError(f"{self.name}: the rankings are only {examples.depth} deep")
-        values = self.measure(examples, self.k or examples.depth)
-        sums = values if isinstance(values, tuple) else (values, np.ones(len(values)))
-        return np.column_stack(sums).astype(np.float64)
+        measured = self.measure(examples, self.k or examples.depth)
+        if not isinstance(measured, tuple):
+            measured = measured, np.ones(len(measured))
+        return np.column_stack(measured).astype(np.float64)
 
     def count_queries(self, statistics: Floats) -> int:
         """Return the number of queries: all, or those that have a value."""
@@ -234,21 +253,20 @@ class RetrievalMetric(RatioMetric[JudgedRankings]):
 DEFINITIONS: dict[str, MetricDefinition] = {}
 """Every metric of rankings, in the order of lists."""
 
-OF_DATABASES = "tables that are in databases"
-OF_FAMILIES = "gold tables that are shards or versions of one table"
-OF_SETS = "a retriever of sets, or the setting sets=true of the task"
-"""What the metrics need that are not of every corpus."""
+_DATABASES = "tables that are in databases"
+_FAMILIES = "gold tables that are shards or versions of one table"
+_SETS = "a retriever of sets, or the setting sets=true of the task"
+"""What some metrics need (``MetricSpec.needs``)."""
 
 
 def parse(name: str) -> RetrievalMetric:
-    """Read the metric that prints as ``name``."""
-    match = re.fullmatch(r"([^@]+)(?:@(\d+))?", name.strip().lower())
-    definition = DEFINITIONS.get(match[1]) if match else None
-    if match is None or definition is None:
+    """Make the metric of a name: ``recall@10``."""
+    family, k = split(name.strip().lower())
+    definition = DEFINITIONS.get(family)
+    if definition is None:
         names = ", ".join(d.spec.name + "@k" * d.spec.at_k for d in DEFINITIONS.values())
         raise ConfigError(f"unknown metric {name!r}. Known: {names}.")
-    k = int(match[2] or 0) or None
-    if definition.spec.at_k != bool(k):
+    if definition.spec.at_k != (k is not None):
         raise ConfigError(f"metric {name!r}: write it as {definition.spec.at(10)}")
     metric: RetrievalMetric = definition.make(k)  # type: ignore[assignment]  # all of this module
     return metric
@@ -256,17 +274,33 @@ def parse(name: str) -> RetrievalMetric:
 
 def metrics_at(
     cutoffs: Iterable[int],
+    *,
     databases: bool = False,
     sets: bool = False,
-    graded: bool = False,
     families: bool = False,
+    graded: bool = False,
 ) -> list[RetrievalMetric]:
-    """List the metrics: at every cutoff, or over rankings as deep as the largest one."""
+    """Make all metrics: at every cutoff, or without one over rankings down to the largest.
+
+    Args:
+        cutoffs: one or more.
+        databases: whether to include those that need tables in databases.
+        sets: whether to include those of returned sets.
+        families: whether to include those that need families of gold tables.
+        graded: whether gold tables have grades.
+    """
     ks = sorted(set(cutoffs))
-    left_out = {OF_DATABASES: not databases, OF_SETS: not sets, OF_FAMILIES: not families}
-    listed = [d for d in DEFINITIONS.values() if not any(left_out[n] for n in d.spec.needs)]
-    at_k: list[Any] = [d.make(k, graded=graded) for d in listed if d.spec.at_k for k in ks]
-    return at_k + [d.make(None, ks[-1]) for d in listed if not d.spec.at_k]
+    available = {_DATABASES: databases, _SETS: sets, _FAMILIES: families}
+    metrics: list[Any] = []
+    without_cutoff: list[Any] = []
+    for definition in DEFINITIONS.values():
+        if not all(available[need] for need in definition.spec.needs):
+            continue
+        if definition.spec.at_k:
+            metrics += [definition.make(k, graded=graded) for k in ks]
+        else:
+            without_cutoff.append(definition.make(None, ks[-1]))
+    return metrics + without_cutoff
 
 
 MeasureT = TypeVar("MeasureT", bound=Measure)
@@ -275,7 +309,7 @@ MeasureT = TypeVar("MeasureT", bound=Measure)
 def _metric(
     name: str, label: str, source: str, at_k: bool = True, pooled: bool = False, **fields: Any
 ) -> Callable[[MeasureT], MeasureT]:
-    """Declare a metric; the docstring of its function is the definition that is published."""
+    """Declare a metric; the docstring of its function is the definition that users see."""
 
     def declare(measure: MeasureT) -> MeasureT:
         definition = (measure.__doc__ or "").removesuffix(".")
@@ -340,11 +374,11 @@ def _ndcg(judged: JudgedRankings, k: int) -> Floats:
     """Mean nDCG, gain the grade of a gold table or 1, discount log2(rank + 1)."""
     discounts = 1 / np.log2(np.arange(2, k + 2))
     if judged.gains is not None:  # the gain is the grade itself, as in trec_eval
-        gains, highest = (grades[:, :k] for grades in judged.gains)
-        return ratio(gains @ discounts[: gains.shape[1]], highest @ discounts[: highest.shape[1]])
+        ranked, ideal = judged.gains.ranked[:, :k], judged.gains.ideal[:, :k]
+        return ratio(ranked @ discounts[: ranked.shape[1]], ideal @ discounts[: ideal.shape[1]])
     hits = judged.matched[:, :k]
-    ideal = np.concatenate([[0.0], np.cumsum(discounts)])
-    return ratio(hits @ discounts[: hits.shape[1]], ideal[np.minimum(judged.gold, k)])
+    by_gold = np.concatenate([[0.0], np.cumsum(discounts)])  # ideal value by number of gold tables
+    return ratio(hits @ discounts[: hits.shape[1]], by_gold[np.minimum(judged.gold, k)])
 
 
 @_metric("mrr", "MRR", "Voorhees 1999; trec_eval's recip_rank", at_k=False, rank=3)
@@ -361,25 +395,23 @@ def _average_precision(judged: JudgedRankings, _k: int) -> Floats:
     return ratio((precision * judged.matched).sum(axis=1), judged.gold)
 
 
-@_metric("recall[db]", "DB", "TARGET's rule for databases", rank=2, needs=(OF_DATABASES,))
+@_metric("recall[db]", "DB", "TARGET's rule for databases", rank=2, needs=(_DATABASES,))
 def _recall_of_database(judged: JudgedRankings, k: int) -> Floats:
     """Share of queries with a table of the gold database among the first k (TARGET's rule)."""
-    ranks = judged.database_ranks
-    if ranks is None:
+    if judged.databases is None:
         raise ConfigError("recall[db]@k: the tables of this corpus are in no databases")
-    return _floats((ranks > 0) & (ranks <= k))
+    return _floats(judged.databases[:, :k].sum(axis=1))
 
 
-@_metric("recall[family]", "R[family]", "target-bench", needs=(OF_FAMILIES,))
+@_metric("recall[family]", "R[family]", "target-bench", needs=(_FAMILIES,))
 def _recall_of_families(judged: JudgedRankings, k: int) -> Floats:
     """Mean of families of gold tables found / families, where shards and versions are a family."""
     if judged.families is None:
         raise ConfigError("recall[family]@k: no gold tables of this corpus are of one family")
-    matched, n_gold = judged.families
-    return ratio(matched[:, :k].sum(axis=1), n_gold)
+    return ratio(judged.families.matched[:, :k].sum(axis=1), judged.families.gold)
 
 
-_set_metric = partial(_metric, at_k=False, needs=(OF_SETS,))
+_set_metric = partial(_metric, at_k=False, needs=(_SETS,))
 
 
 @_set_metric("set_precision", "set P", "trec_eval's set_P")
@@ -406,11 +438,10 @@ def _complete_recall(judged: JudgedRankings, k: int) -> Floats:
     return _full_recall(judged, k)
 
 
-_UNBOUNDED: dict[str, Any] = {"scale": "unbounded", "higher_is_better": False, "digits": 1}
-
-
-@_set_metric("set_size", "set size", "target-bench", **_UNBOUNDED)
+@_set_metric(
+    "set_size", "set size", "target-bench", scale="unbounded", higher_is_better=False, digits=1
+)
 def _set_size(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
     """Mean number of tables returned, over queries with any."""
-    # less is better, so a query that failed or got nothing would else count as the best one
+    # fewer is better, so a query that failed or got nothing would count as the best one
     return judged.size(k), _floats(judged.returned > 0)

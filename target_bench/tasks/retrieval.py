@@ -14,9 +14,8 @@ from target_bench.metrics.retrieval import (
     JudgedRankings,
     RetrievalMetric,
     judge,
-    match_families,
+    match,
     metrics_at,
-    rank_databases,
     read_grades,
 )
 
@@ -44,8 +43,13 @@ class TableRetrieval(Task[JudgedRankings]):
         self, queries: Sequence[Query], cutoffs: Sequence[int] = ()
     ) -> list[RetrievalMetric]:
         """Return every retrieval metric at these cutoffs, with those about databases if any."""
-        graded, families = _has_grades(queries), has_families(queries)
-        return metrics_at(cutoffs, _has_databases(queries), self.sets, graded, families)
+        return metrics_at(
+            cutoffs,
+            databases=_has_databases(queries),
+            sets=self.sets,
+            families=has_families(queries),
+            graded=_has_grades(queries),
+        )
 
     def settings(self) -> list[str]:
         """Return the version of the metrics' rules, which changes scores."""
@@ -54,32 +58,23 @@ class TableRetrieval(Task[JudgedRankings]):
     def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedRankings:
         """Return the rankings of all queries in the dataset's order, down to the largest cutoff."""
         queries = dataset.queries
-        retrievals = [predictions.rankings[query.id] for query in queries]
+        rankings = [predictions.rankings[query.id].tables for query in queries]
         groups = dataset.corpus.groups
-        copies = None
-        if any(first != i for i, first in enumerate(groups)):
-            copies = dict(zip(dataset.corpus.ids, groups, strict=True))
-        grades = [read_grades(query) for query in queries] if _has_grades(queries) else None
+        has_copies = any(first != i for i, first in enumerate(groups))
         judged = judge(
-            [retrieval.tables for retrieval in retrievals],
+            rankings,
             [query.gold for query in queries],
             predictions.depth,
-            copies,  # type: ignore[arg-type]  # ids are hashable, groups too
-            grades,
+            copies=dict(zip(dataset.corpus.ids, groups, strict=True)) if has_copies else None,
+            grades=[read_grades(query) for query in queries] if _has_grades(queries) else None,
+            families={table.id: find_family(table) for table in dataset.corpus}
+            if has_families(queries)
+            else None,
         )
-        if has_families(queries):
-            families = {table.id: find_family(table) for table in dataset.corpus}
-            rankings, gold = [r.tables for r in retrievals], [query.gold for query in queries]
-            found = match_families(rankings, gold, families, predictions.depth)  # type: ignore[arg-type]  # ids are hashable
-            judged = replace(judged, families=found)
         if not _has_databases(queries):
             return judged
-        databases = [
-            [table.database_id for table in retrieval.tables[: predictions.depth]]
-            for retrieval in retrievals
-        ]
-        ranks = rank_databases(databases, [query.database_id for query in queries])
-        return replace(judged, database_ranks=ranks)
+        databases = [[t.database_id for t in tables[: predictions.depth]] for tables in rankings]
+        return replace(judged, databases=match(databases, [[q.database_id] for q in queries]))
 
 
 def _has_grades(queries: Sequence[Query]) -> bool:

@@ -11,9 +11,9 @@ from target_bench.metrics.retrieval import (
     DEFINITIONS,
     JudgedRankings,
     judge,
+    match,
     metrics_at,
     parse,
-    rank_databases,
 )
 from target_bench.tasks.retrieval import TableRetrieval
 
@@ -86,8 +86,8 @@ def test_of_all_queries(name: str, expected: float) -> None:
 def test_databases_by_hand(name: str, expected: list[float]) -> None:
     """The first table of the database counts."""
     rankings = [["x", "x", "y"], ["y", "y", "x", "x"], ["y", "z"], []]
-    ranks = rank_databases(rankings, ["x"] * 4)
-    judged = replace(judge(["abcd"] * 4, ["a"] * 4, 4), database_ranks=ranks)
+    databases = match(rankings, [["x"]] * 4)
+    judged = replace(judge(["abcd"] * 4, ["a"] * 4, 4), databases=databases)
     assert _ratios(name, judged) == expected
 
 
