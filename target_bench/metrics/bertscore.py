@@ -49,8 +49,8 @@ class BERTScore(MeanOverAnswers):
         queries = enumerate(zip(examples.readable, examples.references, strict=True))
         pairs = [
             (row, text, reference)
-            for row, (text, accepted) in queries
-            for reference in accepted
+            for row, (text, references) in queries
+            for reference in references
             if text and text.strip() and reference.strip()
         ]
         best = np.zeros(len(examples.texts))
@@ -60,14 +60,14 @@ class BERTScore(MeanOverAnswers):
         return best
 
 
-class Rescaled:
+class RescaledBERTScore:
     """The F measure of BERTScore, rescaled with bert-score's baseline of English, from 0 to 1.
 
     Args:
         model: as for ``BERTScore``; a folder is called as the model is in bert-score.
 
     Attributes:
-        named: the model and its layer, for a signature.
+        settings: the model, its layer and its baseline, for a signature.
     """
 
     def __init__(self, model: str) -> None:
@@ -82,7 +82,9 @@ class Rescaled:
                 f"model={model}: bert-score has no baseline of it, by which scores are "
                 f"rescaled. Name one of {names}, or a folder of that name"
             )
-        self.named = f"model:{_identify(name)}|layer:{layer or 'default'}|baseline:{baseline.stem}"
+        self.settings = (
+            f"model:{_identify(name)}|layer:{layer or 'default'}|baseline:{baseline.stem}"
+        )
         self._scorer = _load_scorer(
             name, layer, lang="en", rescale_with_baseline=True, baseline_path=str(baseline)
         )

@@ -22,7 +22,7 @@ _QUOTES = str.maketrans(
     dict.fromkeys("‘’´`", "'") | dict.fromkeys("“”", '"') | dict.fromkeys("‐‑‒–—−", "-")
 )
 _FOOTNOTE_MARKS = "•♦†‡*#+"
-_BETWEEN = re.compile(r"[\t\n|]")
+_SEPARATOR = re.compile(r"[\t\n|]")
 _CLOSE = 1e-6
 
 
@@ -31,8 +31,8 @@ class JudgedValues(JudgedAnswers):
     """Answers, and references that may be lists of values; n queries.
 
     Attributes:
-        values: of each query the values that an answer has to have, each with the number or date it
-            stands for, or empty text where that is not known.
+        values: for each query the values of its reference, each as two texts: the value, and the
+            number or date that it stands for (empty where that is not known).
     """
 
     values: Sequence[Sequence[tuple[str, str]]]
@@ -45,14 +45,14 @@ Date = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value: its normal form, and what it means if it is a number or a date."""
+    """A value: its normal form, and its meaning if it is a number or a date."""
 
     text: str
     meaning: Number | Date | None = None
 
     @property
     def key(self) -> tuple[type, object]:
-        """What two values have in common that are the same value."""
+        """What is equal for values that count as one."""
         kind = type(self.meaning) if isinstance(self.meaning, tuple) else float
         return (str, self.text) if self.meaning is None else (kind, self.meaning)
 
@@ -111,8 +111,8 @@ def _strip_details(text: str) -> str:
     return text[:end]
 
 
-def value(text: str, canonical: str = "") -> Value:
-    """Return the value of a text; ``canonical`` is the number or date it stands for, if any."""
+def parse_value(text: str, canonical: str = "") -> Value:
+    """Read a value; ``canonical`` is the number or date that it stands for, if that is known."""
     meaning: Number | Date | None = _read_number(canonical or text)
     if meaning is None:
         meaning = _read_date(canonical or text)
@@ -155,23 +155,29 @@ def _read_date(text: str) -> Date | None:
 
 
 def is_right(answer: Iterable[Value], reference: Iterable[Value]) -> bool:
-    """Return whether two sets of values have one size, and each of the reference has a match."""
-    predicted = {value.key: value for value in reversed(list(answer))}.values()
-    expected = {value.key: value for value in reversed(list(reference))}.values()
+    """Return whether both have as many values, and each of the reference has a match."""
+    predicted, expected = _drop_repeated(answer), _drop_repeated(reference)
     return len(predicted) == len(expected) and all(
-        any(w.matches(p) for p in predicted) for w in expected
+        any(value.matches(other) for other in predicted) for value in expected
     )
 
 
-def values_of(answer: str) -> list[Value]:
-    """Return the values of an answer, which stand on lines or with tabs or ``|`` between them."""
-    return [value(part.strip()) for part in _BETWEEN.split(answer) if part.strip()]
+def _drop_repeated(values: Iterable[Value]) -> list[Value]:
+    first: dict[tuple[type, object], Value] = {}
+    for value in values:
+        first.setdefault(value.key, value)
+    return list(first.values())
+
+
+def split_values(answer: str) -> list[Value]:
+    """Read the values of an answer, which lines, tabs or ``|`` separate."""
+    return [parse_value(part.strip()) for part in _SEPARATOR.split(answer) if part.strip()]
 
 
 class DenotationAccuracy(RatioMetric[JudgedValues]):
     """The share of answers with the values of the reference.
 
-    ``tagged`` says of which queries it is known what values stand for as numbers and dates.
+    ``tagged`` says for how many queries the numbers and dates behind values are known.
     """
 
     spec = MetricSpec(
@@ -191,7 +197,7 @@ class DenotationAccuracy(RatioMetric[JudgedValues]):
 
     @property
     def signature(self) -> str:
-        """The rules, what is known of the values, and what stands between those of an answer."""
+        """The rules, for how many queries values are tagged, and what separates values."""
         rules = f"WikiTableQuestions 1.0.2|tagged:{self.tagged}"
         return f"denotation|{rules}|between values:tab, newline, |"
 
@@ -199,8 +205,8 @@ class DenotationAccuracy(RatioMetric[JudgedValues]):
         """Return (n, 2): whether each answer is right, and 1."""
         right = []
         for text, reference in zip(examples.readable, examples.values, strict=True):
-            expected = [value(name, canonical) for name, canonical in reference]
-            right.append(text is not None and is_right(values_of(text), expected))
+            expected = [parse_value(name, canonical) for name, canonical in reference]
+            right.append(text is not None and is_right(split_values(text), expected))
         return np.column_stack([np.array(right, dtype=np.float64), np.ones(len(right))])
 
 

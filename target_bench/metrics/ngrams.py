@@ -28,7 +28,7 @@ def count_shared(counts: Counter[Ngram], tokens: Sequence[str], n: int) -> Mappi
 
 
 def count_matched(tokens: Sequence[str], references: Sequence[Sequence[str]], n: int) -> int:
-    """Count the n-grams of a text that are matched as BLEU has it.
+    """Count the n-grams that a text shares with references, clipped as in BLEU.
 
     Each counts at most as often as it occurs in the reference that has it most often.
     """

@@ -1,14 +1,14 @@
 """Metrics of SQL by what it returns: execution accuracy under two rules, soft F1 and R-VES.
 
-A query is judged once, under every rule, from the results of the gold and the predicted statement;
-the metrics are means over judged queries. Queries that are not runnable are in no mean.
+A query is judged once, under every rule, from the results of the gold and of the predicted
+statement. The metrics are means over judged queries; a query that cannot be run is in no mean.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import isnan, nan, sqrt
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -52,7 +52,7 @@ class JudgedQuery:
     """A predicted statement, judged.
 
     Attributes:
-        verdict: what became of it, by the rule that was asked for.
+        verdict: its outcome by the rule that was chosen.
         bird: 1 if right by BIRD's rule, else 0.
         spider: 1 if right by Spider's test-suite rule, else 0.
         soft_f1: BIRD's soft F1, a fraction (rarely above 1).
@@ -67,41 +67,42 @@ class JudgedQuery:
     time_ratio: float = 0.0
 
 
-def verdict(
+def judge_results(
     gold: Executed | None,
     predicted: Executed | None,
     values: Mapping[str, float],
-    rewritten: tuple[Executed, Executed] | None = None,
     rule: Rule = "bird",
+    compared: tuple[Executed, Executed | None] | None = None,
 ) -> JudgedQuery:
-    """Return the judgement of results that were compared; their rows are not looked at.
+    """Judge the results of gold and prediction by values that a worker computed from their rows.
 
     Args:
-        gold: what the gold gave; None if there is no database to run it on.
-        predicted: what the prediction gave; None if there is no prediction. As in BIRD, an empty
+        gold: the gold's result; None if there is no database to run it on.
+        predicted: the prediction's result; None if there is no prediction. As in BIRD, an empty
             statement that was run nonetheless has an empty result, which can be right.
-        values: as ``sql_results.compare_results`` gives them; 0 for those that are not there.
-        rewritten: what gold and prediction gave when run as Spider's rule has it (without DISTINCT,
-            with repaired operators; ``target_bench.sql.normalisation``), if that is other text.
+        values: what ``sql_results.compare_results`` returns; a rule that is not in it has 0.
         rule: which rule the verdict follows.
+        compared: both results under that rule, if it runs other text: Spider's drops DISTINCT and
+            repairs operators (``target_bench.sql.normalisation``). Default: the two results above.
     """
     if gold is None:
         return JudgedQuery("not_runnable")
     if predicted is None:
         return JudgedQuery("no_prediction")
-    ours, theirs = rewritten if rewritten and rule == "spider" else (gold, predicted)
     scores = {name: values.get(name, 0.0) for name in ("bird", "spider", "soft_f1")}
-    times = 0.0
+    ratio = 0.0
     if scores["bird"]:
         is_timed = len(gold.seconds) > 1 or len(predicted.seconds) > 1
-        times = time_ratio(gold.seconds, predicted.seconds) if is_timed else nan
-    outcome: Verdict = "correct" if scores[rule] else _name_failure(ours, theirs)
-    return JudgedQuery(outcome, **scores, time_ratio=times)
+        ratio = time_ratio(gold.seconds, predicted.seconds) if is_timed else nan
+    outcome: Verdict = "correct" if scores[rule] else _name_failure(*compared or (gold, predicted))
+    return JudgedQuery(outcome, **scores, time_ratio=ratio)
 
 
-def _name_failure(gold: Executed, predicted: Executed) -> Verdict:
+def _name_failure(gold: Executed, predicted: Executed | None) -> Verdict:
     if gold.outcome != "executed":
         return "gold_failed"
+    if predicted is None:
+        return "no_prediction"
     if predicted.outcome == "unusable":  # the database that the prediction itself names
         return "error"
     return "wrong_result" if predicted.outcome == "executed" else predicted.outcome
@@ -140,79 +141,91 @@ class MeanOverQueries(RatioMetric[JudgedSQL]):
 
 
 TIMED = "statements that are run several times"
-"""Requirement of a metric of efficiency besides databases."""
+"""What a metric of times needs besides databases (``MetricSpec.needs``)."""
 
-_spec = partial(MetricSpec, scores="SQL", needs=("databases",), tolerance=0.005)
 
-_EX_BIRD = _spec(
-    "ex[bird]",
-    "EX",
-    "share of queries with the gold's set of rows (BIRD, Li et al. 2023)",
-    "Li et al. 2023",
-    rank=10,
-    decides=True,
-)
-_EX_SPIDER = _spec(
-    "ex[spider]",
-    "EX (Spider)",
-    "share of queries with the gold's rows under some order of columns, in order if the "
-    "gold says order by, DISTINCT ignored (Spider test suite, Zhong et al. 2020)",
-    "Zhong et al. 2020",
-    rank=11,
-)
-_SOFT_F1 = _spec(
-    "soft_f1",
-    "soft F1",
-    "mean F1 of values, row by row, as a fraction (BIRD mini-dev)",
-    "BIRD mini-dev",
-    rank=13,
-)
-_R_VES = _spec(
-    "r_ves",
-    "R-VES",
-    "mean of 100 * sqrt(reward of gold time over predicted time), 0-111.8 (BIRD mini-dev)",
-    "BIRD mini-dev",
-    rank=14,
-    scale="percent",
-    highest=100 * sqrt(1.25),
-    needs=("databases", TIMED),
-    deterministic=False,
-    digits=2,
-    tolerance=0.01,
-)
-_UNKNOWN_TABLE = _spec(
-    "unknown_table",
-    "unknown table",
-    "share of queries whose prediction names a table that is not there",
-    "SQLite",
-    higher_is_better=False,
-)
-_UNKNOWN_COLUMN = _spec(
-    "unknown_column",
-    "unknown column",
-    "share of queries whose prediction names a column that is not there",
-    "SQLite",
-    higher_is_better=False,
-)
-_METRICS: list[tuple[MetricSpec, Callable[[JudgedQuery], float]]] = [
-    (_EX_BIRD, lambda query: query.bird),
-    (_EX_SPIDER, lambda query: query.spider),
-    (_SOFT_F1, lambda query: query.soft_f1),
-    (_R_VES, lambda query: 100 * sqrt(reward(query.time_ratio))),
-    (_UNKNOWN_TABLE, lambda query: float(query.verdict == "unknown_table")),
-    (_UNKNOWN_COLUMN, lambda query: float(query.verdict == "unknown_column")),
-]
-_IF_ASKED = (_UNKNOWN_TABLE.name, _UNKNOWN_COLUMN.name)  # by --metric
+def _define(
+    measure: Callable[[JudgedQuery], float],
+    name: str,
+    label: str,
+    description: str,
+    source: str,
+    needs: tuple[str, ...] = ("databases",),
+    tolerance: float = 0.005,
+    **fields: Any,
+) -> MetricDefinition:
+    spec = MetricSpec(
+        name, label, description, source, "SQL", needs=needs, tolerance=tolerance, **fields
+    )
+    return MetricDefinition(spec, partial(MeanOverQueries, spec, measure))
+
 
 DEFINITIONS = by_name(
-    *(MetricDefinition(spec, partial(MeanOverQueries, spec, value)) for spec, value in _METRICS)
+    _define(
+        lambda query: query.bird,
+        "ex[bird]",
+        "EX",
+        "share of queries with the gold's set of rows (BIRD, Li et al. 2023)",
+        "Li et al. 2023",
+        rank=10,
+        decides=True,
+    ),
+    _define(
+        lambda query: query.spider,
+        "ex[spider]",
+        "EX (Spider)",
+        "share of queries with the gold's rows under some order of columns, in order if the "
+        "gold says order by, DISTINCT ignored (Spider test suite, Zhong et al. 2020)",
+        "Zhong et al. 2020",
+        rank=11,
+    ),
+    _define(
+        lambda query: query.soft_f1,
+        "soft_f1",
+        "soft F1",
+        "mean F1 of values, row by row, as a fraction (BIRD mini-dev)",
+        "BIRD mini-dev",
+        rank=13,
+    ),
+    _define(
+        lambda query: 100 * sqrt(reward(query.time_ratio)),
+        "r_ves",
+        "R-VES",
+        "mean of 100 * sqrt(reward of gold time over predicted time), 0-111.8 (BIRD mini-dev)",
+        "BIRD mini-dev",
+        needs=("databases", TIMED),
+        tolerance=0.01,
+        rank=14,
+        scale="percent",
+        highest=100 * sqrt(1.25),
+        deterministic=False,
+        digits=2,
+    ),
+    _define(
+        lambda query: float(query.verdict == "unknown_table"),
+        "unknown_table",
+        "unknown table",
+        "share of queries whose prediction names a table that is not there",
+        "SQLite",
+        higher_is_better=False,
+    ),
+    _define(
+        lambda query: float(query.verdict == "unknown_column"),
+        "unknown_column",
+        "unknown column",
+        "share of queries whose prediction names a column that is not there",
+        "SQLite",
+        higher_is_better=False,
+    ),
 )
 """Every metric of SQL, in the order in which scores are recorded."""
 
+_ONLY_BY_NAME = ("unknown_table", "unknown_column")  # with --metric
+
 
 def sql_metrics(timed: bool = False) -> list[Metric[JudgedSQL]]:
-    """Make the metrics of SQL but for those that are asked for by name."""
-    definitions = [d for name, d in DEFINITIONS.items() if name not in _IF_ASKED]
+    """Make the metrics of SQL that every run has, with those of times if statements are timed."""
+    definitions = [d for name, d in DEFINITIONS.items() if name not in _ONLY_BY_NAME]
     return [d.make() for d in definitions if timed or TIMED not in d.spec.needs]
 
 
@@ -224,9 +237,9 @@ _REWARDS = ((2.0, 1.25), (1.0, 1.0), (0.5, 0.75), (0.25, 0.5))
 def time_ratio(gold_seconds: Sequence[float], predicted_seconds: Sequence[float]) -> float:
     """Return the mean of gold time over predicted time; above 1 where the prediction is faster.
 
-    As in BIRD's evaluation_ves.py: ratios three standard deviations or more from the mean are left
-    out. That leaves none where all ratios are the same (a single run always is), and then the
-    official code divides by zero and counts 0, as is done here; so is a predicted time of 0.
+    As in BIRD's evaluation_ves.py, ratios three standard deviations or more from the mean are left
+    out. Where all ratios are the same, as with a single run, that leaves none: the official code
+    divides by zero and counts 0, and so does this. A predicted time of 0 counts 0, too.
     """
     if len(gold_seconds) != len(predicted_seconds):
         raise ValueError(
@@ -242,7 +255,7 @@ def time_ratio(gold_seconds: Sequence[float], predicted_seconds: Sequence[float]
 
 
 def reward(ratio: float) -> float:
-    """Return R-VES's reward of a time ratio: .25 to 1.25; 0 for that of a wrong query, 0."""
+    """Return R-VES's reward of a time ratio, .25 to 1.25; of 0, which a wrong query has, 0."""
     if ratio == 0 or isnan(ratio):
         return ratio
     return next((reward for least, reward in _REWARDS if ratio >= least), 0.25)

@@ -15,11 +15,9 @@ from typing import Any, NamedTuple
 from target_bench.core.schema import Cell
 
 # A result is its rows in the order they came; values compare as Python compares them: 1 equals
-# 1.0, '1' equals neither, NULL equals NULL. Whoever wrote a statement chooses the rows, and so
-# their hashes: Python's hashes of numbers are not secret, -1 and -2 have the same, and so have a
-# text and its bytes. Rows are therefore counted by an encoding in bytes. Its hash is keyed by a
-# secret of the process (unless PYTHONHASHSEED sets it, as workers never let it), so that time
-# grows as the number of cells.
+# 1.0, '1' equals neither, NULL equals NULL. A submission chooses its statements, and so could
+# choose rows whose hashes collide, on which sets and counters take forever: Python's hashes of
+# numbers are not secret. So rows are encoded as bytes, whose hash has a secret key of the process.
 
 Row = tuple[Cell, ...]
 Rows = Sequence[Row]
@@ -34,18 +32,18 @@ _FORM = 2  # of marshal: the last one that writes equal values as equal bytes, s
 def compare_results(
     names: Iterable[str], gold: Rows, predicted: Rows, gold_sql: str
 ) -> dict[str, float]:
-    """Return the value of each rule of ``bird``, ``spider`` and ``soft_f1`` that is named."""
-    ours, theirs = _Result(unify_nans(gold)), _Result(unify_nans(predicted))
+    """Return rule -> value, of those named of ``bird``, ``spider`` and ``soft_f1``."""
+    gold, predicted = _EncodedOnce(unify_nans(gold)), _EncodedOnce(unify_nans(predicted))
     measures: dict[str, Callable[[], float]] = {
-        "bird": lambda: same_set(ours, theirs),
-        "spider": lambda: same_table(ours, theirs, order_matters(gold_sql)),
-        "soft_f1": lambda: soft_f1(ours, theirs),
+        "bird": lambda: same_set(gold, predicted),
+        "spider": lambda: same_table(gold, predicted, order_matters(gold_sql)),
+        "soft_f1": lambda: soft_f1(gold, predicted),
     }
     return {name: float(measures[name]()) for name in names}
 
 
 def unify_nans(rows: Rows) -> Rows:
-    """Return the rows with one NaN for all (DuckDB has them): only the same NaN equals itself."""
+    """Replace every NaN (DuckDB has them) by one object, which equals itself in a tuple."""
     if not any(map(ne, chain.from_iterable(rows), chain.from_iterable(rows))):
         return rows
     return [tuple(nan if value != value else value for value in row) for row in rows]
@@ -54,14 +52,14 @@ def unify_nans(rows: Rows) -> Rows:
 def same_set(gold: Rows, predicted: Rows) -> bool:
     """Apply BIRD's rule (Li et al. 2023): the sets of rows are equal, columns in their order.
 
-    So duplicates and the order of rows are ignored, and two empty results are equal with any
+    So duplicates and the order of rows are ignored, and two empty results are equal whatever their
     columns are.
     """
     return set(_get_codes(gold)) == set(_get_codes(predicted))
 
 
 def same_multiset(gold: Rows, predicted: Rows) -> bool:
-    """Return the same rows equally often, in any order, columns in their order."""
+    """Return whether the same rows occur equally often, in any order, columns in their order."""
     return len(gold) == len(predicted) and _are_equally_often(gold, predicted)
 
 
@@ -91,12 +89,11 @@ def same_table(gold: Rows, predicted: Rows, ordered: bool) -> bool:
 def same_rows(here: Rows, there: Rows, repeated: bool = False) -> bool:
     """Return whether results of two engines have the same rows in any order, floats rounded.
 
-    How often a row is there matters where ``repeated`` is true.
+    With ``repeated``, they must occur equally often.
     """
-    first, second = (
-        sorted(rows if repeated else drop_repeated(rows), key=_make_sort_key)
-        for rows in (here, there)
-    )
+    if not repeated:
+        here, there = drop_repeated(here), drop_repeated(there)
+    first, second = sorted(here, key=_make_sort_key), sorted(there, key=_make_sort_key)
     return len(first) == len(second) and all(
         len(row) == len(other) and all(map(_is_same_cell, row, other))
         for row, other in zip(first, second, strict=True)
@@ -104,7 +101,7 @@ def same_rows(here: Rows, there: Rows, repeated: bool = False) -> bool:
 
 
 def _make_sort_key(row: Row) -> tuple[list[tuple[str, object]], list[float], list[float]]:
-    """Return a key that brings rows that are the same up to rounding into the same order."""
+    """Return a key by which rows that are the same but for rounding are sorted alike."""
     numbers: list[float] = []
     others: list[tuple[str, object]] = []
     for cell in row:
@@ -141,22 +138,21 @@ def soft_f1(gold: Rows, predicted: Rows) -> float:
     length. So the order of rows matters, and values that repeat can lift the score above 1. A row
     without a partner is one false positive or one false negative.
     """
-    if not gold and not predicted:
-        return 1.0
+    if not gold or not predicted:
+        return float(not gold and not predicted)
     gold, predicted = drop_repeated(gold), drop_repeated(predicted)
-    missing, extra = max(len(gold) - len(predicted), 0), max(len(predicted) - len(gold), 0)
-    pairs = [_overlap(*pair) for pair in zip(gold, predicted, strict=False)]
-    matched = sum(pair[0] for pair in pairs)
-    only_predicted = sum(pair[1] for pair in pairs) + extra
-    only_gold = sum(pair[2] for pair in pairs) + missing
+    overlaps = [_overlap(*pair) for pair in zip(gold, predicted, strict=False)]
+    matched, only_predicted, only_gold = map(sum, zip(*overlaps, strict=True))
     if matched == 0:
         return 0.0
+    only_predicted += max(len(predicted) - len(gold), 0)
+    only_gold += max(len(gold) - len(predicted), 0)
     precision, recall = matched / (matched + only_predicted), matched / (matched + only_gold)
     return 2 * precision * recall / (precision + recall)
 
 
 def _overlap(gold: Row, predicted: Row) -> tuple[float, float, float]:
-    """Return matches, predicted values not in gold, gold values not predicted; per gold column."""
+    """Count matches, values only predicted and values only in gold, per gold column."""
     if gold == predicted:
         return 1.0, 0.0, 0.0
     if len(gold) * len(predicted) > _FEW_PAIRS:
@@ -225,7 +221,7 @@ def _columns_match(gold: Rows, predicted: Rows) -> bool:
         for rows in (gold, predicted)
     )
     try:
-        return _ColumnSearch(40 * len(gold) * len(gold[0])).finds(ours, theirs)
+        return _ColumnSearch(40 * len(gold) * len(gold[0])).match(ours, theirs)
     except _GivenUpError:
         return False
 
@@ -257,23 +253,23 @@ class _EncodedResult(NamedTuple):
 
 
 class _GivenUpError(Exception):
-    """The search for an order of columns has looked at enough cells."""
+    """The search for an order of columns has reached its limit."""
 
 
 class _ColumnSearch:
     """The search for an order of columns under which two results have the same rows.
 
     It is colour refinement, as for graph isomorphism: columns match only if they are of one kind,
-    and every match tells more rows apart and with them more columns. Where no column is without a
-    rival, and rows say no more, each rival is tried.
+    and every match tells more rows apart and with them more columns. Where every column has several
+    candidates, and rows tell no more columns apart, each candidate is tried.
     """
 
-    def __init__(self, enough: int) -> None:
+    def __init__(self, limit: int) -> None:
         # cells to look at (20 million take some seconds); to need more takes hundreds of columns of
         # a symmetry that results of queries do not have
-        self._left = max(enough, 20_000_000)
+        self._left = max(limit, 20_000_000)
 
-    def finds(self, gold: _EncodedResult, predicted: _EncodedResult) -> bool:
+    def match(self, gold: _EncodedResult, predicted: _EncodedResult) -> bool:
         """Return whether the columns that are left match in some order."""
         if not gold.columns:
             return True
@@ -283,25 +279,26 @@ class _ColumnSearch:
         ours, theirs = gold.kinds(), predicted.kinds()
         if Counter(ours.values()) != Counter(theirs.values()):
             return False
-        groups, rivals = _group_by_kind(ours), _group_by_kind(theirs)
+        groups, candidates = _group_by_kind(ours), _group_by_kind(theirs)
         certain = [kind for kind, columns in groups.items() if len(columns) == 1]
         if certain:
-            pairs = [(groups[kind][0], rivals[kind][0]) for kind in certain]
-            return self._finds_with(pairs, gold, predicted)
+            pairs = [(groups[kind][0], candidates[kind][0]) for kind in certain]
+            return self._match_pairs(pairs, gold, predicted)
         classes = _number_classes(gold.row_kinds(ours), predicted.row_kinds(theirs))
         if classes is None:
             return False
-        if max(classes[0]) > max(gold.classes):
-            return self.finds(
+        if max(classes[0]) > max(gold.classes):  # more rows are told apart
+            return self.match(
                 _EncodedResult(gold.columns, classes[0]),
                 _EncodedResult(predicted.columns, classes[1]),
             )
         column = min(groups.values(), key=len)[0]
         return any(
-            self._finds_with([(column, rival)], gold, predicted) for rival in rivals[ours[column]]
+            self._match_pairs([(column, candidate)], gold, predicted)
+            for candidate in candidates[ours[column]]
         )
 
-    def _finds_with(
+    def _match_pairs(
         self,
         pairs: Sequence[tuple[Column, Column]],
         gold: _EncodedResult,
@@ -314,7 +311,7 @@ class _ColumnSearch:
         )
         if classes is None:
             return False
-        return self.finds(gold.drop(ours, classes[0]), predicted.drop(theirs, classes[1]))
+        return self.match(gold.drop(ours, classes[0]), predicted.drop(theirs, classes[1]))
 
 
 def _group_by_kind(kinds: Mapping[Column, tuple[int, int]]) -> dict[tuple[int, int], list[Column]]:
@@ -344,8 +341,8 @@ def _are_equally_often(ours: Iterable[Row], theirs: Iterable[Row]) -> bool:
     return Counter(_get_codes(ours)) == Counter(_get_codes(theirs))
 
 
-class _Result(list[Row]):
-    """Rows that are encoded once."""
+class _EncodedOnce(list[Row]):
+    """Rows that keep their encoding, which several rules need."""
 
     @cached_property
     def codes(self) -> list[bytes]:
@@ -353,11 +350,11 @@ class _Result(list[Row]):
 
 
 def _get_codes(rows: Iterable[Row]) -> list[bytes]:
-    return rows.codes if isinstance(rows, _Result) else _encode_rows(rows)
+    return rows.codes if isinstance(rows, _EncodedOnce) else _encode_rows(rows)
 
 
 def _encode_rows(rows: Iterable[Row]) -> list[bytes]:
-    """Return each row as bytes, the same for rows that are equal, and others for others."""
+    """Return each row as bytes that are equal where rows are."""
     return list(map(marshal.dumps, _unify_numbers(rows), repeat(_FORM)))
 
 
@@ -366,7 +363,7 @@ def _encode_cell(cell: Cell) -> bytes:
 
 
 def _unify_numbers(rows: Iterable[Row]) -> Sequence[Row]:
-    """Return the rows with numbers that are equal written alike."""
+    """Return the rows with equal numbers as the same type: 1.0 and True as 1."""
     rows = list(rows)
     if _PLAIN.issuperset(map(type, chain.from_iterable(rows))):
         return rows

@@ -33,7 +33,7 @@ from target_bench.metrics.ngrams import count_matched
 VERSION = "text:4"
 """The version of these metrics and of BERTScore, for identities: raise it if values can change."""
 
-MOST_CHARACTERS = 100_000  # of an answer that is scored; a longer one counts as one that failed
+MOST_CHARACTERS = 100_000  # a longer answer scores 0, as a failed one does
 
 NORMAL_FORM = "normal_form"
 """The entry of a query's metadata with the normal form of its answers: ``ottqa`` or ``plain``."""
@@ -41,11 +41,11 @@ NORMAL_FORM = "normal_form"
 
 @dataclass(frozen=True)
 class JudgedAnswers:
-    """Answers and what is accepted; n queries.
+    """Answers and references; n queries.
 
     Attributes:
-        texts: the answers; None for one that failed, which is 0 for any reference.
-        references: the accepted texts of each query, at least one.
+        texts: the answers; None for one that failed, which scores 0.
+        references: the references of each query, at least one; the best one counts.
         forms: the normal form of each query, one of ``FORMS``. Default: all are ``plain``.
     """
 
@@ -60,13 +60,13 @@ class JudgedAnswers:
 
     @cached_property
     def n_references(self) -> str:
-        """Number of references of a query, or ``var`` where that differs."""
+        """See ``count_references``."""
         return count_references(self.references)
 
 
 def count_references(references: Sequence[tuple[str, ...]]) -> str:
-    """Return how many references a query has, or ``var`` if it differs, as sacreBLEU writes it."""
-    numbers = {len(accepted) for accepted in references}
+    """Return how many references each query has; ``var``, as in sacreBLEU, if that differs."""
+    numbers = set(map(len, references))
     return str(numbers.pop()) if len(numbers) == 1 else "var"
 
 
@@ -76,7 +76,7 @@ class SacreBLEU(Metric[JudgedAnswers]):
     A single answer's value is its sentence score, with effective order as sacreBLEU has it.
 
     Args:
-        n_references: how many references a query has, for the signature.
+        n_references: how many references a query has (``count_references``), for the signature.
         reading: how the answers were read, for the signature; empty if they are taken whole.
         tokenize: how texts are divided into tokens: ``zh``, ``ja-mecab``, ``char``, ``intl``, ...
         settings: other settings of sacreBLEU's own metric.
@@ -114,8 +114,8 @@ class SacreBLEU(Metric[JudgedAnswers]):
         """Return (n, m) counts of sacreBLEU for each answer."""
         prepare, rows = self._scorer._preprocess_segment, []
         for text, references in zip(examples.readable, examples.references, strict=True):
-            tokens, *accepted = (prepare(whole).split() for whole in (text or "", *references))
-            rows.append(_count_ngrams(tokens, accepted, self._scorer.max_ngram_order))
+            tokens, *others = (prepare(whole).split() for whole in (text or "", *references))
+            rows.append(_count_ngrams(tokens, others, self._scorer.max_ngram_order))
         return np.array(rows, dtype=np.float64)
 
     def value(self, totals: Floats) -> Floats:
@@ -142,7 +142,7 @@ def _count_ngrams(
 ) -> list[float]:
     """Return the counts of sacreBLEU: both lengths, n-grams in common, n-grams of the answer.
 
-    The length of the reference is the nearest one, the shorter of two as near.
+    Of several references the length nearest to the answer's counts, of two as near the shorter.
     """
     correct = [count_matched(tokens, references, n) for n in range(1, orders + 1)]
     length = len(tokens)
@@ -151,9 +151,13 @@ def _count_ngrams(
 
 
 class MeanOverAnswers(RatioMetric[JudgedAnswers]):
-    """The mean over queries of the value of each answer, which ``measure`` gives of examples.
+    """The mean over queries of the value of each answer.
 
-    Its signature has the description, which says all that changes the value, and the reading.
+    Args:
+        spec: the declaration.
+        description: all that changes the value, for the signature.
+        measure: examples -> (n,) the value of each answer.
+        reading: how the answers were read, for the signature; empty if they are taken whole.
     """
 
     empty = 0.0
@@ -186,12 +190,15 @@ def join_signature(*parts: str) -> str:
 
 
 def _score_best(compare: Callable[[str, str, str], float], examples: JudgedAnswers) -> Floats:
-    """Return (n,) the value of each answer with its best reference, in the form of its query."""
+    """Return (n,) the value of each answer with its best reference.
+
+    ``compare`` is called with the answer, a reference and the normal form of the query.
+    """
     forms = examples.forms or ["plain"] * len(examples.texts)
     queries = zip(examples.readable, examples.references, forms, strict=True)
     best = [
-        0.0 if text is None else max(compare(text, reference, form) for reference in accepted)
-        for text, accepted, form in queries
+        0.0 if text is None else max(compare(text, reference, form) for reference in references)
+        for text, references, form in queries
     ]
     return np.array(best, dtype=np.float64)
 
@@ -212,7 +219,7 @@ def score_rouge_l(text: str, reference: str, _form: str = "") -> float:
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
-_LEADING_ARTICLE = re.compile(r"(?<!\S)(?:a|an|the)\s+(?=\S)")
+_ARTICLE_BEFORE_WORD = re.compile(r"(?<!\S)(?:a|an|the)\s+(?=\S)")
 _DASHES = str.maketrans(dict.fromkeys("‐‑‒–—−", "-"))
 _NUMBER = (
     r"(?P<sign>(?<![\w)\]-])-[$€£¥]?)?"  # 3-5 is a range, --5 a dash before a number
@@ -232,22 +239,22 @@ _PUNCTUATION_CATEGORIES = frozenset({"Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "
 def ottqa_form(text: str) -> str:
     """Return OTT-QA's normal form (after SQuAD's): lower case, no ASCII punctuation or articles.
 
-    It takes 15.72 for 1572, and nothing is left of "A" or "the".
+    So 15.72 equals 1572, and "A" and "the" are empty.
     """
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
 def plain_form(text: str) -> str:
-    """Return lower case without punctuation and articles, in which numbers are still numbers.
+    """Return lower case without punctuation and articles, but with numbers.
 
-    A number keeps its sign and its decimal point, and 13.00, 1,572 and 1e3 are 13, 1572 and 1000;
-    digits that belong to a name, as in v1.10, are no number. What stands between two digits divides
-    them, as in 2:1. The marks of C++, C# and BBB- stay. An article is dropped before a word. Where
+    A number keeps its sign and its decimal point, and 13.00, 1,572 and 1e3 become 13, 1572 and
+    1000; digits in a name, as in v1.10, are no number. Punctuation between two digits becomes a
+    space, as in 2:1. The marks of C++, C# and BBB- stay. An article is dropped before a word. Where
     nothing would be left, as of "!", the text stays. Letters are in Unicode's composed form.
     """
     whole = unicodedata.normalize("NFC", text).lower().translate(_DASHES)
     form = " ".join(_FORM.sub(_normalise_match, whole).split())
-    return _LEADING_ARTICLE.sub("", form) or " ".join(whole.split())
+    return _ARTICLE_BEFORE_WORD.sub("", form) or " ".join(whole.split())
 
 
 def _normalise_match(match: re.Match[str]) -> str:
@@ -352,7 +359,7 @@ _TOKEN_F1 = _spec(
 )
 
 
-def _make_rouge(n_references: str = "var", reading: str = "") -> MeanOverAnswers:  # noqa: ARG001 (of all)
+def _make_rouge(reading: str = "") -> MeanOverAnswers:
     description = f"F measure, best reference|stemmer:none|rouge-score=={version('rouge-score')}"
     return MeanOverAnswers(_ROUGE, description, partial(_score_best, score_rouge_l), reading)
 
@@ -360,11 +367,7 @@ def _make_rouge(n_references: str = "var", reading: str = "") -> MeanOverAnswers
 def _define_in_form(
     spec: MetricSpec, compare: Callable[[str, str, str], float]
 ) -> MetricDefinition:
-    def make(
-        n_references: str = "var",  # noqa: ARG001 (of all metrics of text)
-        reading: str = "",
-        forms: Collection[str] = ("plain",),
-    ) -> MeanOverAnswers:
+    def make(reading: str = "", forms: Collection[str] = ("plain",)) -> MeanOverAnswers:
         names = " or ".join(name for form, name in _FORM_NAMES.items() if form in forms)
         measure = partial(_score_best, compare)
         return MeanOverAnswers(spec, f"{names}, best reference", measure, reading)
@@ -385,6 +388,9 @@ def text_metrics(
     n_references: str, reading: str = "", forms: Collection[str] = ("plain",)
 ) -> list[Metric[JudgedAnswers]]:
     """Make every metric of generated text."""
-    whole = [DEFINITIONS[name].make(n_references, reading) for name in ("sacrebleu", "rougeL")]
-    in_form = ("exact_match", "token_f1")
-    return whole + [DEFINITIONS[name].make(reading=reading, forms=forms) for name in in_form]
+    return [
+        SacreBLEU(n_references, reading),
+        _make_rouge(reading),
+        DEFINITIONS["exact_match"].make(reading, forms),
+        DEFINITIONS["token_f1"].make(reading, forms),
+    ]

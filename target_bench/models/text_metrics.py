@@ -246,7 +246,7 @@ class CellBERTScore:
     """
 
     def __init__(self, model: str) -> None:
-        self.model = bertscore.Rescaled(model)
+        self.model = bertscore.RescaledBERTScore(model)
         self._known: dict[tuple[str, str], float] = {}
 
     def metric(self, part: Part) -> Metric[Compared]:
@@ -255,7 +255,7 @@ class CellBERTScore:
 
         def sign() -> str:
             package = f"bert-score=={version('bert-score')}"
-            return "|".join([spec.name, spec.description, VERSION, self.model.named, package])
+            return "|".join([spec.name, spec.description, VERSION, self.model.settings, package])
 
         return MeanOfValues(spec, partial(self._score_part, part), sign)
 

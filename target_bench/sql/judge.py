@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from target_bench.core.errors import DataError
 from target_bench.core.files import digest
 from target_bench.core.schema import Executed
-from target_bench.metrics.sql import JudgedQuery, Rule, verdict
+from target_bench.metrics.sql import JudgedQuery, Rule, judge_results
 from target_bench.metrics.sql_results import same_rows
 from target_bench.sql.databases import EngineName, database, find_engine
 from target_bench.sql.duckdb_copy import Copy, duckdb_copy
@@ -187,22 +187,21 @@ class Judge:
         gold = golds[0]
         predicted = problem if isinstance(problem, Executed) else None
         values: dict[str, float] = {}
-        rewritten, differs = None, ""
+        compared, differs = (gold, predicted), ""  # as the rule runs them
         if attempts:
             first, last = attempts[0], attempts[-1]
             predicted = first.executed
+            compared = (golds[-1], last.executed) if self._rule == "spider" else (gold, predicted)
             values = {**first.values, **last.values}
             differs = first.differs or (last.differs and f"{last.differs} (as ex[spider] runs it)")
-            rewritten = (golds[-1], last.executed) if len(attempts) > 1 else None
             record = replace(record, rows=first.rows, result=first.preview)
-        query = verdict(gold, predicted, values, rewritten, self._rule)
-        ours, theirs = rewritten if rewritten and self._rule == "spider" else (gold, predicted)
+        query = judge_results(gold, predicted, values, self._rule, compared)
         if query.verdict == "gold_failed":
-            reason = f"gold: {ours.outcome}: {ours.message}"
+            reason = f"gold: {compared[0].outcome}: {compared[0].message}"
         elif isinstance(problem, str):
             reason = problem
         else:
-            reason = _explain_failure(record.sql, query, theirs)
+            reason = _explain_failure(record.sql, query, compared[1])
         if differs:
             by_sqlite = f"{query.verdict} by SQLite's rows"
             reason = f"it {differs}. {by_sqlite}{f': {reason}' if reason else ''}"

@@ -1,7 +1,7 @@
 """Results judged as a run does it, without processes."""
 
 from target_bench.core.schema import Executed
-from target_bench.metrics.sql import JudgedQuery, Rule, verdict
+from target_bench.metrics.sql import JudgedQuery, Rule, judge_results
 from target_bench.metrics.sql_results import compare_results
 
 
@@ -12,7 +12,7 @@ def judge(
     rewritten: tuple[Executed, Executed] | None = None,
     rule: Rule = "bird",
 ) -> JudgedQuery:
-    """Compare what two statements gave, under every rule; arguments as for ``verdict``."""
+    """Compare the results of two statements; ``rewritten`` are those that Spider's rule ran."""
     values: dict[str, float] = {}
     for rules, pair in (
         (("bird", "soft_f1"), (gold, predicted)),
@@ -21,4 +21,5 @@ def judge(
         ours, theirs = pair
         if ours and theirs and ours.outcome == theirs.outcome == "executed":
             values |= compare_results(rules, ours.rows, theirs.rows, gold_sql)
-    return verdict(gold, predicted, values, rewritten, rule)
+    compared = rewritten if rule == "spider" else None
+    return judge_results(gold, predicted, values, rule, compared)

@@ -10,8 +10,8 @@ from target_bench.metrics.denotation import (
     DenotationAccuracy,
     JudgedValues,
     normal_form,
-    value,
-    values_of,
+    parse_value,
+    split_values,
 )
 from target_bench.metrics.text import MOST_CHARACTERS
 
@@ -95,7 +95,7 @@ def test_an_answer_that_is_too_long_is_wrong() -> None:
     ],
 )
 def test_what_a_text_means(text: str, meaning: object) -> None:
-    assert value(text).meaning == meaning
+    assert parse_value(text).meaning == meaning
 
 
 @pytest.mark.parametrize(
@@ -122,5 +122,5 @@ def test_answers(answer: str, reference: list[tuple[str, str]], right: bool) -> 
 
 @given(st.text(max_size=20))
 def test_any_answer_is_read(text: str) -> None:
-    for each in values_of(text):
+    for each in split_values(text):
         assert each.matches(each)
