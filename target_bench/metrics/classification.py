@@ -1,6 +1,6 @@
 """Metrics of labels: accuracy, and precision, recall and F1, weighted and macro.
 
-Everything is a function of the confusion counts, so a query's row is its cell of that table.
+All of them are functions of the confusion matrix; a query's statistics are its cell of the matrix.
 """
 
 from collections.abc import Sequence
@@ -25,10 +25,10 @@ LABEL_RULES: dict[LabelMode, str] = {"strict": "strict.5", "target": "target"}
 
 @dataclass(frozen=True)
 class JudgedLabels:
-    """Labels and gold labels; n queries.
+    """Predicted and gold labels; n queries.
 
     Attributes:
-        predicted: the label of each answer; None for one that failed or holds none.
+        predicted: the label of each answer; None for one that failed or has no label.
         gold: the right labels.
     """
 
@@ -37,20 +37,20 @@ class JudgedLabels:
 
 
 def confusion(examples: JudgedLabels) -> NDArray[np.int64]:
-    """Return (3, 4) counts: gold True, False, Not Enough Information by predicted ones and none."""
-    return _as_table(_mark_cells(examples).sum(axis=0)).astype(np.int64)
+    """Return the (3, 4) confusion matrix: gold labels by predicted labels and no label."""
+    return _to_matrix(_mark_cells(examples).sum(axis=0)).astype(np.int64)
 
 
 def _mark_cells(examples: JudgedLabels) -> Floats:
-    """Return (n, 12) one-hot rows of the confusion table, gold label first."""
+    """Return (n, 12) the confusion matrix of each query alone, in one row."""
     cells = np.zeros((len(examples.gold), len(LABELS), len(LABELS) + 1))
     for i, (gold, predicted) in enumerate(zip(examples.gold, examples.predicted, strict=True)):
         cells[i, LABELS.index(gold), (*LABELS, None).index(predicted)] = 1
     return cells.reshape(len(cells), -1)
 
 
-def _as_table(totals: Floats) -> Floats:
-    """Return (..., 3, 4) counts from (..., 12) cells."""
+def _to_matrix(totals: Floats) -> Floats:
+    """Return (..., 3, 4) matrices from (..., 12) cells."""
     return totals.reshape(*totals.shape[:-1], len(LABELS), len(LABELS) + 1)
 
 
@@ -59,10 +59,13 @@ _SCORES = {"precision": "P", "recall": "R", "f1": "F1"}
 
 
 class LabelMetric(Metric[JudgedLabels]):
-    """A function of the confusion counts: accuracy, or an average of a score of each label.
+    """Accuracy, or an average over labels of their precision, recall or F1.
 
-    The score is ``precision``, ``recall`` or ``f1``, empty for accuracy; the average ``weighted``
-    by how often each label is the right one, or ``macro``: over the labels of the gold, each alike.
+    Args:
+        spec: the declaration.
+        score: ``precision``, ``recall`` or ``f1``; empty for accuracy.
+        average: ``weighted`` by how often a label is gold, or ``macro``, over the labels that are.
+        mode: how labels are read, for the signature.
     """
 
     def __init__(
@@ -79,22 +82,24 @@ class LabelMetric(Metric[JudgedLabels]):
         return f"{self.name}|{self.spec.description}|labels:{LABEL_RULES[self._mode]}"
 
     def statistics(self, examples: JudgedLabels) -> Floats:
-        """Return (n, 12): the cell of each query in the confusion table."""
+        """Return (n, 12): the cell of each query in the confusion matrix."""
         return _mark_cells(examples)
 
     def value(self, totals: Floats) -> Floats:
         """Return the metric of summed cells; NaN of none."""
-        counts = _as_table(totals)
-        return np.where(counts.any(axis=(-2, -1)), self._measure(counts, counts), np.nan)
-
-    def _measure(self, counts: Floats, among: Floats) -> Floats:
-        """Return (...) values of (..., 3, 4) counts, a macro average over the labels of others."""
-        if not self._score:
-            return _compute_accuracy(counts)
-        scores, support = _score_labels(counts, self._score), counts.sum(axis=-1)
+        counts = _to_matrix(totals)
+        support = counts.sum(axis=-1)
         # scikit-learn's macro average is over the labels of the predictions too, so that one "Not
         # Enough Information" among 10,000 answers to true and false statements takes a third off
-        weights = support if self._average == "weighted" else among.sum(axis=-1) > 0
+        weights = support if self._average == "weighted" else support > 0
+        values = self._average_labels(counts, weights)
+        return np.where(counts.any(axis=(-2, -1)), values, np.nan)
+
+    def _average_labels(self, counts: Floats, weights: NDArray[Any]) -> Floats:
+        """Return (...) values of (..., 3, 4) counts, by weights of the labels."""
+        if not self._score:
+            return _compute_accuracy(counts)
+        scores = _score_labels(counts, self._score)
         return ratio((scores * weights).sum(axis=-1), weights.sum(axis=-1))
 
     def bounds(self, statistics: Floats) -> tuple[float, float]:  # noqa: ARG002 (the contract's)
@@ -103,20 +108,21 @@ class LabelMetric(Metric[JudgedLabels]):
 
     def weights(self, statistics: Floats) -> Floats:
         """Return 1 for each query, or 1 / how often its gold label occurs."""
-        gold = _as_table(statistics).sum(axis=-1)
+        gold = _to_matrix(statistics).sum(axis=-1)
         by_label = ratio(1.0, gold.sum(axis=0)) if self._average == "macro" else 1.0
         weights: Floats = (gold * by_label).sum(axis=-1)
         return weights
 
     def leave_one_out(self, total: Floats, rows: Floats) -> Floats:
-        """Return the values without each row, a macro average over the labels of all of them."""
+        """Return the values without each row; a macro average keeps the labels of all rows."""
         if self._average != "macro":
             return self.value(total - rows)
-        return self._measure(_as_table(total - rows), _as_table(total))
+        support = _to_matrix(total).sum(axis=-1)
+        return self._average_labels(_to_matrix(total - rows), support > 0)
 
     def per_query(self, statistics: Floats) -> Floats:
-        """Return whether each answer is right: of one answer alone nothing else means anything."""
-        return _compute_accuracy(_as_table(statistics))
+        """Return whether each answer is right, whatever the score: one answer has no average."""
+        return _compute_accuracy(_to_matrix(statistics))
 
 
 def _compute_accuracy(counts: Floats) -> Floats:

@@ -1,19 +1,19 @@
 r"""Read the label that a model gives to a statement: True, False or Not Enough Information.
 
-``parse_label("The claim is not true.")`` is ``"False"``; an answer that does not say plainly which
-label is meant gives None. An answer is read in this order; the first part that holds a verdict
-decides:
+``parse_label("The claim is not true.")`` is ``"False"``; None for an answer that does not say
+plainly which label is meant. Of these steps the first that finds a verdict decides:
 
-1. reasoning blocks are taken out (``target_bench.core.reasoning``);
+1. reasoning blocks are removed (``target_bench.core.reasoning``);
 2. JSON: the fields ``label``, ``verdict``, ``answer`` and the like; where none of them holds a
    label, ``is_true`` and the like;
 3. marked answers: "Answer: ...", "Verdict: ...", ``\boxed{}``, ``<answer>``; final ones first;
 4. sentences that are a verdict ("False.", "No, the table ..."), and plain sentences about the
    statement ("the claim is refuted by the table", "this makes it false").
 
-Verdicts that differ leave an answer unread, and so does a sentence with a word of verdict that none
-of these forms fits ("the claim might be true"), unless a verdict stands by itself. An unread answer
-is seen and counted; a wrong one is not. English only.
+An answer with verdicts that differ has no label, nor has one with a sentence that mentions a
+verdict in no such form ("the claim might be true"), unless another sentence is a verdict alone.
+Answers without a label are counted, so that users see them; wrong labels would go unseen. English
+only.
 """
 
 import json
@@ -24,8 +24,8 @@ from target_bench.core.reasoning import without_reasoning
 from target_bench.core.schema import LabelMode
 from target_bench.metrics.classification import FALSE, NOT_ENOUGH, TRUE
 
-_LONGEST = 10_000  # characters that are read: of a longer answer the first and the last half
-_LONGEST_SENTENCE = 500  # the time of its patterns grows with their square
+_LONGEST = 10_000  # characters; of a longer answer the first 5,000 and the last 5,000 are read
+_LONGEST_SENTENCE = 500  # characters; the time of the patterns grows with their square
 
 
 def parse_label(text: str, mode: LabelMode = "strict") -> str | None:
@@ -52,21 +52,17 @@ def parse_label(text: str, mode: LabelMode = "strict") -> str | None:
     text = _normalise(text)
     if label := _read_verdict_alone(text):
         return label
-    marked = list(_find_behind_marks(text))
-    final = [
-        *_BOXED.findall(text),
-        *_TAGGED.findall(text),
-        *(text for is_final, text in marked if is_final),
-    ]
+    marked = list(_find_marked_answers(text))
+    final = [*_BOXED.findall(text), *_TAGGED.findall(text)]
+    final += [answer for is_final, answer in marked if is_final]
     for answers in (final, [answer for _, answer in marked]):
-        labels = [_read_verdict_alone(answer) or _read_sentences(answer) for answer in answers]
-        if labels:
-            return None if None in labels else _agree(labels)
+        if answers:
+            return _agree(_read_verdict_alone(each) or _read_sentences(each) for each in answers)
     return _read_sentences(text)
 
 
 def _agree(labels: Iterable[str | None]) -> str | None:
-    """Return the label that all are; None if they differ or there is none."""
+    """Return the label if all are the same; None if they differ or there is none."""
     distinct = set(labels)
     return distinct.pop() if len(distinct) == 1 else None
 
@@ -139,8 +135,8 @@ _MARK = re.compile(
 )
 
 
-def _find_behind_marks(text: str) -> Iterator[tuple[bool, str]]:
-    """Yield whether a mark says "final", and the text behind it up to the next mark or line."""
+def _find_marked_answers(text: str) -> Iterator[tuple[bool, str]]:
+    """Yield whether a mark says "final", and the text after it up to the next mark or line."""
     for line in _iterate_own_lines(text):
         marks = list(_MARK.finditer(line))
         ends = [*(mark.start() for mark in marks[1:]), len(line)]
@@ -162,12 +158,12 @@ _FALSE = (
 )
 _BACKED = "verified|confirmed|validated|supported|entailed|substantiated|corroborated"
 _REBUTTED = "refuted|contradicted|disproved|disproven|debunked"
-"""A statement that is not one of these is false or true, or not known to be: it says no label."""
+"""With "not" these are no verdict: what is "not supported" may be false or unknown."""
 _VERDICTS = {
     TRUE: rf"{_TRUE}|yes|yep|yeah|indeed|supports|support|entailment|entails|agree|affirmative",
     FALSE: rf"{_FALSE}|no|nope|not so|refutes|refute|contradiction|contradicts|disagree|negative",
 }
-_ONLY_ALONE = {TRUE: "t|1", FALSE: "f|0"}
+_SHORT_VERDICTS = {TRUE: "t|1", FALSE: "f|0"}  # verdicts only where nothing else is there
 _INFORMATION = "(?:info|information|data|evidence|context)"
 _UNKNOWN = re.compile(
     rf"\b(?:not|n't) (?:\w+ )?(?:enough|sufficient) (?:\w+ )?{_INFORMATION}\b"
@@ -202,7 +198,7 @@ _SUBJECT = (
     rf" {_CLAIM}(?: quoted)?"
     rf"|{_CLAIM}|it|this|that)"
 )
-_LEAD = re.compile(
+_INTRODUCTION = re.compile(
     r"(?:so|therefore|thus|hence|overall|consequently|accordingly|and so|in conclusion"
     r"|in summary|in short|as a result|based on [^,.;]{1,60},|according to [^,.;]{1,60},"
     r"|i (?:would )?(?:think|believe|conclude|say)(?: that)?|we (?:can )?(?:conclude|see)(?: that)?"
@@ -211,7 +207,7 @@ _LEAD = re.compile(
     r"|(?:because|since|as|after|in|from|given|looking at) [^,;?!]{1,120},"
     r"|my (?:answer|verdict) is(?: that)?)(?:[,:] ?| )"
 )
-"""What may stand before a plain statement."""
+"""Phrases that may introduce a statement."""
 _END = (
     r"(?: (?:by|according to|based on|per|given|in light of) [^,.;:]{1,80})?"
     r"(?: overall| here| too| as stated| as written)?"
@@ -229,8 +225,8 @@ def _compile_statement(term: str) -> re.Pattern[str]:
     return re.compile(rf"{_SUBJECT}{_COPULA}{_PREDICATE}(?P<term>{term})(?: {_CLAIM})?{_END}")
 
 
-# nothing in the table makes it false
-_NOTHING = re.compile(r"\b(?:nothing|none|neither|never|no|not)\b|n't\b")
+# "nothing in the table makes it false"
+_NEGATION = re.compile(r"\b(?:nothing|none|neither|never|no|not)\b|n't\b")
 
 
 def _compile_judgement(term: str) -> re.Pattern[str]:
@@ -250,7 +246,7 @@ _OPENING = {
     )
     for label, terms in _VERDICTS.items()
 }
-_SAID = {
+_STATEMENTS = {
     label: (_compile_statement(terms), _compile_judgement(terms))
     for label, terms in _VERDICTS.items()
 }
@@ -258,7 +254,7 @@ _PLAINLY = "(?:directly|clearly|fully|explicitly|strongly|completely|entirely|in
 _SOURCE = (
     r"(?:the |this |these )?(?:(?:provided|given|above) )?(?:tables?|data|evidence|records?|rows?)"
 )
-_BY_A_SOURCE = {
+_SOURCE_STATEMENTS = {
     TRUE: re.compile(
         rf"{_SOURCE} (?:{_PLAINLY})?"
         rf"(?:supports?|confirms?|verif(?:y|ies)|entails?|backs up) {_SUBJECT}{_END}"
@@ -274,29 +270,31 @@ _VOCABULARY = re.compile(
     rf"\b(?:{_TRUE}|{_FALSE}|yes|no|unsupported|unfounded|supports?|confirms?|contradicts?|refutes?"
     r"|entails?|disproves?|unknown|unclear|cannot|can't|uncertain)\b|n't\b"
 )
-_TURN = re.compile(
+_QUALIFIER = re.compile(
     r"\b(?:but|however|yet|wait|actually|although|though|except|unless|if|would|while|whereas"
     r"|nevertheless|in part|partly|partially|only|might|may|maybe|perhaps|possibly|probably|likely"
     r"|not sure|could|seems?|appears?|first|second|opposite|exceptions?|as long as|in case)\b"
 )
-"""What may take a verdict back, or make it one of a part."""
+"""Words that may take a verdict back, or limit it to a part of the statement."""
 _REVERSAL = re.compile(
     r"(?:but|however|wait|yet|actually|hold on|no, wait|on second thought|correction|sorry"
     r"|apologies|my mistake|scratch that|i was wrong)\b"
 )
-_STILL = re.compile(r"\b(?:but|however|although|though|still|either way|regardless|nevertheless)\b")
+_CONCESSION = re.compile(
+    r"\b(?:but|however|although|though|still|either way|regardless|nevertheless)\b"
+)
 _FAULT = re.compile(
     r"\b(?:mismatch|discrepanc|errors?\b|mistakes?\b|inconsistenc|contradictions?\b)"
 )
-_UNSAID = re.compile(
+_CONTRARY = re.compile(
     r"(?:\bnot|n't) (?:\w+ )?(?:show|support|say|mention|state|match|contain|include|list)s?"
     rf" (?:this|that|it|the {_CLAIM})\b"
     r"|\bopposite\b|\b(?:first|second|other|last) part\b"
 )
-"""With _FAULT, what a verdict of "yes" or "true" does not go with: "Yes, there is an error"."""
+"""As _FAULT, this contradicts a verdict of "yes" or "true": "Yes, there is an error"."""
 _FIELD_END = re.compile(r"\s*:\s*(?:yes|no)\W*")  # "false: no"
 _PRONOUN = re.compile(rf"(?:it|this|that){_COPULA}\b")  # may be about a part of the statement
-_HEDGED = re.compile(rf"\?$|^(?:yes|no)\b|{_TURN.pattern}")
+_HEDGED = re.compile(rf"\?$|^(?:yes|no)\b|{_QUALIFIER.pattern}")
 _ALTERNATIVE = re.compile(r"or\b")
 _CONCLUSION = re.compile(
     r"(?:and )?(?:so|therefore|thus|hence|overall|in conclusion|in summary|consequently)\b"
@@ -305,8 +303,10 @@ _CONCLUSION = re.compile(
 
 def _read_sentences(text: str) -> str | None:
     """Return the label that the sentences of a text agree on."""
-    verdicts: list[str] = []
-    statements: list[str] = []
+    verdicts: list[str] = []  # labels of sentences that are a verdict
+    statements: list[str] = []  # labels of sentences about the statement
+    # whether a sentence mentions a verdict in no known form, whether it hedges or asks, and whether
+    # one names a fault of the table or the statement
     is_open = is_hedged = has_fault = False
     sentences = list(_split_sentences(text))
     for i, sentence in enumerate(sentences):
@@ -319,7 +319,7 @@ def _read_sentences(text: str) -> str | None:
         has_fault = has_fault or (not label and not statement and _names_fault(sentence))
         is_conclusion = _CONCLUSION.match(sentence) and (label or statement)
         if is_conclusion or _REVERSAL.match(sentence):
-            # what was said before were steps, or is taken back: "True. But wait, ..."
+            # the sentences before were steps, or are taken back: "True. But wait, ..."
             verdicts, statements = [], []
             is_open = is_hedged = has_fault = False
         if label:
@@ -337,7 +337,7 @@ def _read_sentences(text: str) -> str | None:
 
 def _names_fault(sentence: str) -> bool:
     has_fault = _FAULT.search(sentence) and not re.search(r"\b(?:no|not|any)\b|n't\b", sentence)
-    return bool(has_fault or _UNSAID.search(sentence))
+    return bool(has_fault or _CONTRARY.search(sentence))
 
 
 def _read_verdict_alone(text: str) -> str | None:
@@ -347,7 +347,7 @@ def _read_verdict_alone(text: str) -> str | None:
     text = text.strip(" .,!:;()[]'\"-–—*\n\t")
     if _UNKNOWN_ALONE.fullmatch(text):
         return NOT_ENOUGH
-    for label, terms in _ONLY_ALONE.items():
+    for label, terms in _SHORT_VERDICTS.items():
         if re.fullmatch(terms, text):
             return label
     signs = {TRUE: "✅✓✔☑👍", FALSE: "❌✗✘🚫👎"}
@@ -359,7 +359,7 @@ def _read_opening_verdict(sentence: str) -> str | None:
     """Return the label of "False, because ..." and the like."""
     if len(sentence) > _LONGEST_SENTENCE:
         return None
-    sentence = _strip_lead(sentence)
+    sentence = _strip_introduction(sentence)
     if _UNKNOWN_ALONE.fullmatch(sentence.strip(" .!,")):
         return NOT_ENOUGH
     for label, pattern in _OPENING.items():
@@ -372,7 +372,7 @@ def _read_opening_verdict(sentence: str) -> str | None:
             statement = _read_opening_verdict(rest) or _read_statement(rest)
             if match["term"] in ("true", "false"):
                 return None if statement not in (None, opening) else opening
-            # "Yes, the claim is false" says false, and "yes, it is false that ..." says nothing
+            # "Yes, the claim is false" is false, and "yes, it is false that ..." is no verdict
             is_unsure = _TERM.search(rest) or _FAULT.search(rest) or _is_denied(rest, opening)
             return statement or (None if is_unsure else opening)
     return None
@@ -381,7 +381,7 @@ def _read_opening_verdict(sentence: str) -> str | None:
 def _is_denied(rest: str, opening: str | None) -> bool:
     """Return whether "yes" goes on with "the table does not support the claim" and the like."""
     has_negation = re.search(r"\b(?:not|no|never)\b|n't\b", rest)
-    is_about_claim = re.search(rf"\b{_CLAIM}\b", rest) or _UNSAID.search(rest)
+    is_about_claim = re.search(rf"\b{_CLAIM}\b", rest) or _CONTRARY.search(rest)
     return opening == TRUE and bool(has_negation and is_about_claim)
 
 
@@ -389,14 +389,14 @@ def _read_statement(sentence: str) -> str | None:
     """Return the label that a sentence about the statement gives it."""
     if len(sentence) > _LONGEST_SENTENCE:
         return None
-    sentence = _strip_lead(sentence)
+    sentence = _strip_introduction(sentence)
     if unknown := _UNKNOWN.search(sentence):
         is_list = re.search(
             r"\btrue\W{1,3}(?:or )?false\b|\btrue\b.*\bfalse, (?:and|or) not enough", sentence
         )
-        is_turned = _REVERSAL.match(sentence) or _STILL.search(sentence, unknown.end())
+        is_turned = _REVERSAL.match(sentence) or _CONCESSION.search(sentence, unknown.end())
         return None if is_list or is_turned else NOT_ENOUGH
-    for label, patterns in _SAID.items():
+    for label, patterns in _STATEMENTS.items():
         for pattern in patterns:
             match = pattern.fullmatch(sentence)
             if match and _FIELD_END.fullmatch(match["rest"] or ""):
@@ -408,15 +408,15 @@ def _read_statement(sentence: str) -> str | None:
                 other = _read_opening_verdict(rest) or _read_statement(rest)
                 is_of_another = re.match(rf"as (?:being )?(?:an? )?(?:{_TRUE}|{_FALSE})\b", rest)
                 return None if is_of_another or other not in (None, stated) else stated
-    for label, pattern in _BY_A_SOURCE.items():
+    for label, pattern in _SOURCE_STATEMENTS.items():
         match = pattern.fullmatch(sentence)
-        if match and not _TURN.search(match["rest"] or ""):
+        if match and not _QUALIFIER.search(match["rest"] or ""):
             return label
     return None
 
 
-def _strip_lead(sentence: str) -> str:
-    while lead := _LEAD.match(sentence):
+def _strip_introduction(sentence: str) -> str:
+    while lead := _INTRODUCTION.match(sentence):
         sentence = sentence[lead.end() :]
     return sentence
 
@@ -424,7 +424,7 @@ def _strip_lead(sentence: str) -> str:
 def _apply_modifiers(match: re.Match[str], label: str) -> str | None:
     groups = match.groupdict()
     rest = groups.get("rest") or ""
-    if _TURN.search(rest) or _NOTHING.search(groups.get("before") or ""):
+    if _QUALIFIER.search(rest) or _NEGATION.search(groups.get("before") or ""):
         return None
     if groups.get("not"):
         if re.fullmatch(rf"{_BACKED}|{_REBUTTED}", match["term"]) or groups.get("half"):
@@ -462,7 +462,7 @@ _ECHO = re.compile(
     r"(?:statement|claim|question|hypothesis|premise|sentence|query|input|context|passage|evidence"
     r"|caption|table(?: \d+)?)\s*(?:\d+\s*)?:"
 )
-"""How a line begins that repeats what was asked."""
+"""Start of a line that repeats the prompt."""
 _REASON = re.compile(
     r"(?:reason(?:ing)?|explanation|justification|rationale|analysis|note|why)\s*:\s*"
 )
@@ -484,20 +484,20 @@ def _unquote(match: re.Match[str]) -> str:
 
 
 def _iterate_own_lines(text: str) -> Iterator[str]:
-    """Yield the lines without a repeated question, up to an example that a model makes up."""
+    """Yield the lines that do not repeat the prompt, up to an example that a model makes up."""
     is_answered = False
-    for line in text.split("\n"):
-        line = line.strip()
+    for line in map(str.strip, text.split("\n")):
         echo = _ECHO.match(line)
         if not echo:
             yield line
-            is_answered = (
-                is_answered or _read_opening_verdict(_MARK.sub("", line, count=1)) is not None
-            )
-        elif is_answered and not _read_opening_verdict(line[echo.end() :].strip()):
+            verdict = _read_opening_verdict(_MARK.sub("", line, count=1))
+            is_answered = is_answered or verdict is not None
+            continue
+        rest = line[echo.end() :].strip()
+        if _read_opening_verdict(rest):  # "Claim: true" is an answer
+            yield rest
+        elif is_answered:
             return
-        elif _read_opening_verdict(line[echo.end() :].strip()):
-            yield line[echo.end() :].strip()
 
 
 def _split_sentences(text: str) -> Iterator[str]:
