@@ -135,7 +135,7 @@ def _candidates(data: Dataset) -> tuple[Floats, NDArray[np.int64], Floats]:
         best.sort(axis=1)
         features.append(np.take_along_axis(every, best[:, :, None], axis=1))
         gold.append((best == right[:, None]).argmax(axis=1))
-        masses.append(retriever._evidence.masses(texts))
+        masses.append(retriever._evidence.weigh_queries(texts))
     print(
         f"{data.info.name}: {len(data.queries):,} queries, {time.perf_counter() - start:.0f} s",
         flush=True,

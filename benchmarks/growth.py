@@ -295,7 +295,7 @@ def _differing(retriever: BM25, questions: list[str]) -> int:
     rankings = retriever.retrieve_batch(questions, K)
     differing = 0
     for question, ranking in zip(questions, rankings, strict=True):
-        terms = postings.queries([deduplicate(retriever._analyzer(question))])
+        terms = postings.build_query_matrix([deduplicate(retriever._analyzer(question))])
         scores = np.hstack([(terms @ shard).toarray() for shard in postings.shards])
         places, values = top_k_positive(scores, K)
         expected = zip(places[0].tolist(), values[0].tolist(), strict=True)

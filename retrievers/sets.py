@@ -644,7 +644,7 @@ def _cell(stems: Sequence[str]) -> str:
 
 
 def _scores(postings: Postings, words: Sequence[Sequence[str]]) -> Floats:
-    terms = postings.queries(words)
+    terms = postings.build_query_matrix(words)
     return np.hstack([(terms @ shard).toarray() for shard in postings.shards])
 
 

@@ -182,11 +182,12 @@ class BM25(BatchRetriever):
         numbers = [self._numbers.number_terms(query) for query in queries]
         if self.unique_terms:
             numbers = [list(dict.fromkeys(query)) for query in numbers]
-        terms = postings.number_queries(numbers)
+        terms = postings.build_numbered_matrix(numbers)
         if not np.diff(terms.indptr).all():  # of some queries no term is known
             stems = map(self._analyzer, queries)
             words = [deduplicate(text) if self.unique_terms else text for text in stems]
-            terms = postings.queries([match_known_tokens(w, postings.vocabulary) for w in words])
+            known = [match_known_tokens(each, postings.vocabulary) for each in words]
+            terms = postings.build_query_matrix(known)
         offsets = terms @ postings.absent if postings.absent.any() else None
         return rank_product(terms, postings.shards, self._ids, top_k, offsets)
 

@@ -10,7 +10,7 @@ import numpy as np
 from target_bench.core.errors import MissingExtraError, PluginError
 from target_bench.core.ranking import is_rising
 from target_bench.core.schema import Table
-from target_bench.search.external import Hit, WrappedRetriever
+from target_bench.search.external import ExternalRetriever, Hit
 
 Scores = Literal["auto", "similarity", "distance", "relevance", "none"]
 
@@ -19,7 +19,7 @@ _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "https://pypi.org/project/target-ben
 
 
 @dataclass(eq=False, repr=False)
-class LangChainRetriever(WrappedRetriever):
+class LangChainRetriever(ExternalRetriever):
     """Asks a ``BaseRetriever`` or ``VectorStore``, one document per table or several.
 
     Needs: extra langchain; a retriever of yours.
@@ -54,7 +54,7 @@ class LangChainRetriever(WrappedRetriever):
         return (BaseRetriever,), (VectorStore,)
 
     def config(self) -> dict[str, Any]:
-        """See ``WrappedRetriever.config``."""
+        """See ``ExternalRetriever.config``."""
         return {**super().config(), "scores": self.scores}
 
     def _make_text(self, table: Table, text: str, metadata: dict[str, str], position: int) -> Any:
@@ -88,7 +88,7 @@ class LangChainRetriever(WrappedRetriever):
         if isinstance(self._object, VectorStore):
             return self._search_store(self._object, query, n)
         documents = self._get_sized(n).invoke(query)
-        return [(document.metadata, None) for document in documents]
+        return [Hit(document.metadata) for document in documents]
 
     def _resize(self, retriever: Any, n: int) -> Any:
         fields = type(retriever).model_fields
@@ -106,17 +106,17 @@ class LangChainRetriever(WrappedRetriever):
 
     def _search_store(self, store: Any, query: str, n: int) -> list[Hit]:
         if self.scores == "none":
-            return [(document.metadata, None) for document in store.similarity_search(query, k=n)]
+            return [Hit(document.metadata) for document in store.similarity_search(query, k=n)]
         if self.scores == "relevance":
             pairs = store.similarity_search_with_relevance_scores(query, k=n)
-            return [(document.metadata, float(score)) for document, score in pairs]
+            return [Hit(document.metadata, float(score)) for document, score in pairs]
         try:
             pairs = store.similarity_search_with_score(query, k=n)
         except NotImplementedError:
             self._note(f"{type(store).__name__} gives no scores: its order alone is the ranking")
-            return [(document.metadata, None) for document in store.similarity_search(query, k=n)]
+            return [Hit(document.metadata) for document in store.similarity_search(query, k=n)]
         sign = self._sign([float(score) for _, score in pairs], type(store).__name__)
-        return [(document.metadata, sign * float(score)) for document, score in pairs]
+        return [Hit(document.metadata, sign * float(score)) for document, score in pairs]
 
     def _sign(self, scores: list[float], store: str) -> int:
         """Return 1 for similarities, -1 for distances.

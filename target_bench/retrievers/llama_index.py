@@ -9,10 +9,10 @@ import numpy as np
 from target_bench.core.errors import MissingExtraError
 from target_bench.core.ranking import is_rising
 from target_bench.core.schema import Table
-from target_bench.search.external import Hit, WrappedRetriever
+from target_bench.search.external import ExternalRetriever, Hit
 
 
-class LlamaIndexRetriever(WrappedRetriever):
+class LlamaIndexRetriever(ExternalRetriever):
     """Asks a ``BaseRetriever`` or an index of LlamaIndex, one node per table or several.
 
     Needs: extra llama-index; a retriever of yours.
@@ -53,14 +53,14 @@ class LlamaIndexRetriever(WrappedRetriever):
         nodes = self._get_sized(n).retrieve(query)
         scores = [node.score for node in nodes]
         if any(score is None for score in scores):
-            return [(node.metadata, None) for node in nodes]
+            return [Hit(node.metadata) for node in nodes]
         if is_rising(np.array(scores, float)):
             self._note(
                 f"{type(self._object).__name__} gave nodes against the order of their scores: its "
                 "order alone is the ranking of such queries"
             )
-            return [(node.metadata, None) for node in nodes]
-        return [(node.metadata, float(node.score)) for node in nodes]
+            return [Hit(node.metadata) for node in nodes]
+        return [Hit(node.metadata, float(node.score)) for node in nodes]
 
     def _resize(self, source: Any, n: int) -> Any:
         from llama_index.core.indices.base import BaseIndex

@@ -1,10 +1,10 @@
-"""Base of retrievers of other packages: their objects are filled and asked, their results read."""
+"""Base of retrievers of other packages, such as LangChain: fill an object, ask it, read results."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import isclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError, PluginError, check_at_least_one
@@ -21,28 +21,32 @@ from target_bench.core.registry import class_name
 from target_bench.core.schema import NO_DATABASE, Corpus, Field, Format, RowLimit, Table, TableId
 from target_bench.data.table_text import Serializer
 
-# Metadata of a text, which name its table, and its score, if it has one.
-Hit = tuple[Mapping[str, Any], float | None]
+
+class Hit(NamedTuple):
+    """A text that another package found."""
+
+    metadata: Mapping[str, Any]  # they name its table
+    score: float | None = None  # None where the package gives none
 
 
 @dataclass(eq=False, repr=False)
-class WrappedRetriever(Retriever):
+class ExternalRetriever(Retriever):
     """A retriever that asks an object of another package.
 
     Args:
-        retriever: the object, filled already or to be filled, or a function that makes one from a
-            list of texts; or where to find either or a function that gives the object without
-            arguments: ``module:name`` or ``path/file.py:name``.
+        retriever: the object, filled or empty, or a function that makes one from a list of texts;
+            or the name of either, or of a function without arguments that returns the object:
+            ``module:name`` or ``path/file.py:name``.
         table_key: the key of a text's metadata that holds the id of its table.
         database_key: the key that holds the id of its database; it may be missing from metadata
             if no two tables have the same id.
-        fields: the parts of a table to write into a text. Where the retriever is filled already,
-            fields, rows and format change nothing.
+        fields: the parts of a table to write into a text. With a filled retriever, fields, rows
+            and format change nothing.
         rows: how many rows of each table to write, as for ``bm25``.
         format: how header and rows are written.
         fetch: how many texts to ask for, as a multiple of ``top_k``, where a table has several.
-        version: any text that changes with the content of a retriever that is filled already;
-            without it no run of that is reused.
+        version: any text that changes with the content of a filled retriever; without it no run of
+            such a retriever is reused.
 
     Raises:
         ConfigError: there is no such object, or a setting is invalid.
@@ -50,7 +54,7 @@ class WrappedRetriever(Retriever):
     """
 
     noun: ClassVar[str]
-    """The package's name of its texts."""
+    """The package's word for texts: documents, nodes."""
 
     retriever: object
     table_key: str = "table_id"
@@ -67,7 +71,7 @@ class WrappedRetriever(Retriever):
         self._filled, self._fillable = self._load_classes()
         self._notes: dict[str, None] = {}
         self._factory = self._find_factory(self.retriever)
-        self._foreign: ExternalObject | None = None
+        self._foreign: ExternalObject | None = None  # None where a function makes the object
         if self._factory is None:
             kinds = self._filled + self._fillable
             self._foreign = ExternalObject(self.retriever, "retriever", *kinds)
@@ -76,18 +80,18 @@ class WrappedRetriever(Retriever):
 
     @abstractmethod
     def _load_classes(self) -> tuple[tuple[type, ...], tuple[type, ...]]:
-        """Import the classes of objects that are filled already, and of those that we fill."""
+        """Import the classes of filled objects, and of those that ``embed_corpus`` fills."""
 
     @abstractmethod
     def _make_text(self, table: Table, text: str, metadata: dict[str, str], position: int) -> Any:
-        """Return a table as the package wants it."""
+        """Make the package's object for the text of a table."""
 
     def _fill(self, store: Any, texts: list[Any]) -> None:
         raise NotImplementedError
 
     @abstractmethod
     def _resize(self, source: Any, n: int) -> Any:
-        """Return an object like this one that gives ``n`` texts."""
+        """Return a copy of an object that returns ``n`` texts."""
 
     @abstractmethod
     def _search(self, query: str, n: int) -> Iterable[Hit]:
@@ -108,7 +112,7 @@ class WrappedRetriever(Retriever):
             return None
         n = count_required(source)
         if n == 0 and isinstance(setting, str):
-            return None  # called for an object
+            return None  # ``ExternalObject`` calls it
         if n != 1 or isclass(source):
             name = getattr(source, "__name__", source)
             raise ConfigError(
@@ -121,7 +125,7 @@ class WrappedRetriever(Retriever):
         """Return class, version and settings of the object, and how it is filled and asked.
 
         Raises:
-            TypeError: nothing tells what it holds; ``version`` would.
+            TypeError: the content of the object is unknown, as ``version`` is missing.
         """
         keys = [self.table_key, self.database_key]
         settings: dict[str, Any] = {"fetch": self.fetch, "version": self.version, "keys": keys}
@@ -147,7 +151,7 @@ class WrappedRetriever(Retriever):
             raise TypeError(f"{self.retriever} has no source file") from error
 
     def embed_corpus(self, corpus: Corpus) -> None:
-        """Have the object filled, if it is not; learn which tables there are."""
+        """Fill the object, if it is not filled; keep the ids of the tables."""
         self._sized: dict[int, Any] = {}
         self._by_name: dict[str, TableId | None] = {}  # None: several databases have this table
         for table_id in corpus.ids:
@@ -175,7 +179,7 @@ class WrappedRetriever(Retriever):
         return texts
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
-        """Return the tables of the texts; one that has several counts by its best.
+        """Return the tables of the texts; a table with several has the score of the best.
 
         Raises:
             PluginError: the metadata of a text do not name its table.

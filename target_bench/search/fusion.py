@@ -1,7 +1,7 @@
-"""Several rankings of the same query -> one: weighted sums of scores, or of reciprocal ranks.
+"""Fuse several rankings of the same query: by reciprocal ranks, or by weighted sums of scores.
 
-``rrf`` adds the reciprocals of ranks (Cormack, Clarke and Büttcher, SIGIR 2009); ``weighted`` adds
-scores that were brought to one scale (CombSUM of Fox and Shaw, TREC-2, with weights).
+``rrf`` is reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009). ``weighted`` adds
+normalised scores (CombSUM of Fox and Shaw, TREC-2, with weights).
 """
 
 from collections.abc import Sequence
@@ -39,24 +39,21 @@ class Fusion:
     print(places, scores.round(4))  # [[59 60 61]] [[0.0328 0.032  0.032 ]]
     ```
 
-    With ``weighted`` a table's score is the weighted sum of its scaled scores. What a ranking gives
-    a table that is not in it depends on why:
+    With ``weighted`` a table's score is the weighted sum of its normalised scores. A ranking of
+    full length was truncated: a table that is missing from it gets the score of its last table, the
+    most that it can have. A table that is missing from a shorter ranking does not match: it gets 0,
+    or the score of the last table if that is below 0.
 
-    - it is as long as was asked for: it was cut, and a table behind the end scores no more than the
-      last one in it, and gets that score;
-    - it is shorter: the table does not match at all and gets 0, or the last score in the ranking if
-      that is below 0.
-
-    With ``rrf`` the score is the sum of weight / (constant + rank), ranks from 1; tables that are
-    not in a ranking get nothing from it.
+    With ``rrf`` the score is the sum of weight / (constant + rank), ranks from 1; a ranking adds
+    nothing to a table that is missing from it.
 
     Args:
         method: ``weighted`` or ``rrf``.
         normalise: with ``weighted``, the scale of the scores of one ranking: ``max`` divides by
             the largest absolute score; ``minmax`` maps lowest and highest to 0 and 1; ``zscore``
             subtracts the mean and divides by the standard deviation; ``none`` leaves them as they
-            are. What tables outside the ranking get counts as one more score, if there are any.
-        constant: with ``rrf``, how little the first ranks stand out.
+            are. The score of missing tables counts as one more score, if there are any.
+        constant: with ``rrf``, its constant k: the larger, the less the first ranks count.
 
     Raises:
         ConfigError: an unknown method or scale, or a constant below 1.
@@ -85,22 +82,24 @@ class Fusion:
         """Return the best tables of each query, and their scores.
 
         Args:
-            rankings: of the same (n) queries.
-            weights: of each ranking: a number, or (n, 1) numbers.
-            depth: how many tables were asked for.
-            n_tables: how many there are.
+            rankings: those of each retriever, for the same n queries.
+            weights: the weight of each retriever: a number, or (n, 1) numbers, one a query.
+            depth: how many tables each retriever was asked for.
+            n_tables: the size of the corpus.
             k: the most tables to return.
 
         Returns:
-            (n, k) places, -1 after the last table, and scores.
+            (n, k) positions in the corpus, -1 after the last table, and scores.
 
         Raises:
             ConfigError: a ranking has no scores, and the method is ``weighted``.
         """
+        # a table's sum is what a table that is missing everywhere gets, the floor, plus a gain from
+        # each ranking that it is in
         rows, gains, floor = [], [], np.zeros((len(rankings[0].rows), 1))
         for ranking, factor in zip(rankings, weights, strict=True):
             weight = np.asarray(factor, dtype=np.float64)
-            scores, missing = self._scores(ranking, depth, n_tables)
+            scores, missing = self._normalise(ranking, depth, n_tables)
             rows.append(ranking.rows)
             gains.append(weight * (scores - missing))
             floor += weight * missing
@@ -110,8 +109,8 @@ class Fusion:
         wide = ((0, 0), (0, k - places.shape[1]))
         return np.pad(places, wide, constant_values=-1), np.pad(sums, wide)
 
-    def _scores(self, ranking: Candidates, depth: int, n_tables: int) -> tuple[Floats, Floats]:
-        """Return the scores of the tables in a ranking, and (n, 1) the score of all others."""
+    def _normalise(self, ranking: Candidates, depth: int, n_tables: int) -> tuple[Floats, Floats]:
+        """Return the scores of the tables in a ranking, and (n, 1) that of missing tables."""
         if self.method == "weighted":
             return _scale_scores(ranking, self.normalise, depth, n_tables)
         ranks = np.arange(1, ranking.rows.shape[1] + 1)
@@ -122,7 +121,7 @@ class Fusion:
 def _scale_scores(
     ranking: Candidates, scale: Scale, depth: int, n_tables: int
 ) -> tuple[Floats, Floats]:
-    """Return scores on one scale, and (n, 1) the score of tables that are not in the ranking."""
+    """Return normalised scores, and (n, 1) that of missing tables."""
     if ranking.scores is None:
         raise ConfigError(
             f"{ranking.label} ranks without scores, which weighted fusion needs; use method=rrf"
@@ -156,13 +155,13 @@ def _find_best(
     """Return the best tables of each query, by the floor of the query plus all gains of the table.
 
     Args:
-        rows: (n, m) places of tables, -1 for none; a table may stand in ``n_lists`` columns.
+        rows: (n, m) positions of tables, -1 for none, each at most ``n_lists`` times.
         gains: (n, m) what each entry adds.
         floor: (n, 1) what every table has.
         n_lists: how many rankings there are.
         k: the most tables to return.
     """
-    rows, order = _sort_rows(rows)
+    rows, order = _sort_rows(rows)  # the entries of a table are neighbours now
     gains = np.take_along_axis(gains, order, axis=1)
     first = rows >= 0
     first[:, 1:] &= rows[:, 1:] != rows[:, :-1]

@@ -1,4 +1,4 @@
-"""A retriever inside another one: called as loosely as the harness calls any, answers as arrays."""
+"""Retrievers inside other retrievers: checked as by the harness, with rankings as arrays."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -36,14 +36,14 @@ class Candidates:
     """(n, k) positions in the corpus, best first; -1 after the last table of a ranking."""
 
     scores: NDArray[np.float64] | None
-    """(n, k) scores, higher is better, 0 after the last; None where there are none."""
+    """(n, k) scores, higher is better, 0 after the last; None from a retriever without scores."""
 
     label: str
-    """Whose they are, for messages."""
+    """The name of the retriever, for messages."""
 
 
 class InnerRetriever:
-    """A retriever inside another one: any object with the two methods.
+    """A retriever inside another one: any object with ``embed_corpus`` and ``retrieve``.
 
     ```python
     from target_bench import load
@@ -59,7 +59,7 @@ class InnerRetriever:
         spec: the retriever, or how it is written on the command line.
 
     Attributes:
-        label: what it is called in messages.
+        label: its name in messages.
         retriever: the retriever itself.
 
     Raises:
@@ -81,12 +81,12 @@ class InnerRetriever:
         self.retriever.embed_corpus(corpus)
 
     def candidates(self, queries: Sequence[str], k: int) -> Candidates:
-        """Return the rankings of several queries, each checked and in the order of its scores.
+        """Return the rankings of several queries, checked and sorted by score.
 
         Raises:
-            PluginError: an answer that the contract of retrievers does not allow.
+            PluginError: a ranking breaks the contract of retrievers.
         """
-        batch = getattr(self.retriever, "retrieve_batch", None)  # optional; users' own may lack it
+        batch = getattr(self.retriever, "retrieve_batch", None)  # optional
         if callable(batch):
             answers = batch(list(queries), k)
         else:
@@ -98,8 +98,9 @@ class InnerRetriever:
         return self._check(answers, len(queries), k)
 
     def _check(self, answers: Any, n: int, k: int) -> Candidates:
+        """Check rankings as the harness does, which has only their ids."""
         queries = [Query(str(i), "", ()) for i in range(n)]
-        retrievals = retrieve_tables(_Answers(answers), queries, k, self._corpus)
+        retrievals = retrieve_tables(_GivenRankings(answers), queries, k, self._corpus)
         for retrieval in retrievals:
             if retrieval.error is not None:
                 raise PluginError(f"{self.label} {retrieval.error}")
@@ -119,16 +120,16 @@ class InnerRetriever:
         return [f"{self.label}: {note}" for note in own()] if callable(own) else []
 
     def save(self, folder: Path) -> None:
-        """Have the index written into a new folder."""
+        """Write the index into a new folder."""
         folder.mkdir()
-        self._hook("save")(folder)
+        self._find_method("save")(folder)
 
     def load(self, folder: Path, corpus: Corpus) -> None:
-        """Have the index read."""
+        """Read the index."""
         self._corpus = corpus
-        self._hook("load")(folder, corpus)
+        self._find_method("load")(folder, corpus)
 
-    def _hook(self, name: str) -> Any:
+    def _find_method(self, name: str) -> Any:
         method = getattr(self.retriever, name, None)
         if not callable(method):
             raise ConfigError(
@@ -139,7 +140,7 @@ class InnerRetriever:
 
 
 class BatchRetriever(Retriever):
-    """A retriever that ranks for several queries together; a subclass has ``retrieve_batch``."""
+    """Base of retrievers that rank several queries together: defines ``retrieve``."""
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
         """Return the tables for one query, best first."""
@@ -151,7 +152,7 @@ class BatchRetriever(Retriever):
 
 
 class Wrapper(BatchRetriever):
-    """A retriever around another one, which has all methods that it does not define.
+    """Base of retrievers around another one: a subclass sets ``_inner`` and ``retrieve_batch``.
 
     ```python
     from target_bench import TableSearch
@@ -171,14 +172,14 @@ class Wrapper(BatchRetriever):
     ```
     """
 
-    _inner: InnerRetriever  # which a subclass sets
+    _inner: InnerRetriever
 
     def parts(self) -> Mapping[str, object]:
         """Return the retriever inside."""
         return {"retriever": self._inner.retriever}
 
     def embed_corpus(self, corpus: Corpus) -> None:
-        """Have the retriever index the tables."""
+        """Index the tables."""
         self._inner.embed_corpus(corpus)
 
     def notes(self) -> Sequence[str]:
@@ -186,11 +187,11 @@ class Wrapper(BatchRetriever):
         return self._inner.notes()
 
 
-class _Answers:
-    """Answers that are there already, for the contract to check."""
+class _GivenRankings:
+    """A retriever that returns given rankings, so that ``contract.retrieve`` checks them."""
 
-    def __init__(self, answers: Any) -> None:
-        self._answers = answers
+    def __init__(self, rankings: Any) -> None:
+        self._rankings = rankings
 
     def embed_corpus(self, corpus: Corpus) -> None:  # noqa: ARG002 (the contract's argument)
         raise AssertionError("nothing is indexed")
@@ -199,4 +200,4 @@ class _Answers:
         raise AssertionError("all queries are asked together")
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Any:  # noqa: ARG002 (the contract's argument)
-        return self._answers
+        return self._rankings

@@ -233,10 +233,12 @@ def declare_text_metric(spec: MetricSpec, needs: tuple[str, ...] | None = None) 
     )
 
 
-def _define_text_metric(name: str) -> MetricDefinition:
+def _define_text_metric(name: str, **settings: Any) -> MetricDefinition:
     definition = text_metrics.DEFINITIONS[name]
     spec = declare_text_metric(definition.spec)
-    return MetricDefinition(spec, lambda: AnswerTextMetric(spec, definition.make("1", READING)))
+    return MetricDefinition(
+        spec, lambda: AnswerTextMetric(spec, definition.make(reading=READING, **settings))
+    )
 
 
 _OF_COMPARISON = ("python-dateutil", "rapidfuzz", "scipy")
@@ -275,7 +277,8 @@ DEFINITIONS = by_name(
         lambda compared: [compared.is_correct],
     ),
     *(_define_h_score(form, field) for form in _H_SCORES for field in ("content", "structure")),
-    *map(_define_text_metric, ("sacrebleu", "rougeL")),
+    _define_text_metric("sacrebleu", n_references="1"),
+    _define_text_metric("rougeL"),
     _define(
         "tabxeval",
         "TabXEval",

@@ -1,10 +1,10 @@
-"""Exact search: products in single precision name candidates, which are rescored in double.
+"""Exact search: products in single precision give candidates, which are rescored in double.
 
-Libraries add up in single precision, each in an order of its own, so their scores differ in the
-last bits. An inner product of float32 vectors taken in float64 is exact to about 1e-16 of the
-product of both lengths, and is rounded to 1e-6 of that, so that the order is the same whoever named
-the candidates, and however vectors are dealt over shards. Products in float64 alone take four times
-as long (1,000 queries over 100,000 vectors of 384 dimensions on two cores).
+Libraries add up in single precision, each in its own order, so their scores differ in the last
+bits. An inner product of float32 vectors in float64 is exact to about 1e-16 of the product of both
+lengths, and is rounded to 1e-6 of that. So the ranking is the same, whatever library found the
+candidates and however vectors are split. Products in float64 alone take four times as long (1,000
+queries over 100,000 vectors of 384 dimensions on two cores).
 """
 
 import importlib.util
@@ -27,22 +27,23 @@ from target_bench.core.vectors import VectorIndex, Vectors
 Scores = NDArray[np.float64]
 Rows = NDArray[np.int64]
 Found = tuple[Scores, Rows]
+"""(n, k) scores of n queries, and the rows of the vectors that have them, best first."""
 
-_BLOCK = 1024  # queries looked at together
-_CELLS = 8_000_000  # scores held at a time by a thread
-_ALL_CELLS = 64_000_000  # and by all threads together
-_GPU_CELLS = 256_000_000
-_FEWEST = 16
-_GROUP = 16
+_BLOCK = 1024  # queries, at most, that are scored together
+_SMALLEST_BLOCK = 16
+_CELLS = 8_000_000  # scores in memory at a time, of a thread
+_ALL_CELLS = 64_000_000  # of all threads together
+_GPU_CELLS = 256_000_000  # on a GPU
+_GROUP = 16  # vectors of which the best score is compared first
 _PAIRS = 512  # inner products at a time: their vectors stay in the processor's cache
 _LARGEST = float(np.finfo(np.float32).max) / 4
 _BLAS_LIMIT = threading.Lock()  # limits of BLAS are those of the process
 
 
 class StoredVectors(VectorIndex):
-    """An index that keeps its vectors, whose inner products rank what it finds.
+    """Base of indexes that keep their vectors and rank candidates by inner products.
 
-    A subclass has ``_prepare``, which begins with new vectors, and ``_search``.
+    A subclass has ``_prepare``, which is called with new vectors, and ``_search``.
 
     Attributes:
         vectors: (m, d) vectors, C-contiguous.
@@ -107,10 +108,13 @@ class StoredVectors(VectorIndex):
 
     @abstractmethod
     def _search(self, queries: Vectors, slacks: Scores, k: int) -> Found:
-        """Search for (n, d) queries, n and d above 0, with the slack of each."""
+        """Return the best rows of (n, d) queries, n and d above 0.
+
+        ``slacks`` are the (n,) bounds of ``_bound_errors``.
+        """
 
     def _bound_errors(self, lengths: Scores) -> Scores:
-        """Return how far below the k-th best single-precision score one of the k best can lie."""
+        """Return how far below the k-th best score, in single precision, one of the best may be."""
         # With u = 2^-24, an inner product of length d is off by at most d u / (1 - d u) times both
         # lengths, in any order of summation (Higham 2002, Accuracy and Stability of Numerical
         # Algorithms, section 3.1). Both scores may be off, and both are rounded by half a step,
@@ -133,7 +137,7 @@ def _measure_lengths(vectors: Vectors) -> Scores:
 
 
 class Exact(StoredVectors):
-    """Compares each query with every vector, by matrix products.
+    """Compare each query with every vector, by matrix products.
 
         index = Exact()
         index.build(vectors)
@@ -176,21 +180,21 @@ def search_exactly(vectors: Vectors, queries: Vectors, slacks: Scores, k: int) -
 
     def search_block(block: slice) -> Found:
         scores = queries[block] @ vectors.T
-        least = _find_reached(scores, k) - slacks[block]
-        return rank_pairs(queries[block], vectors, *_find_above(scores, least), k)
+        bounds = _bound_kth_best(scores, k) - slacks[block]
+        return rank_pairs(queries[block], vectors, *_find_pairs(scores, bounds), k)
 
     n, m = len(queries), len(vectors)
-    size = n  # too little to share
+    size = n  # one block where there is too little work for several threads
     if n * m > _CELLS // 8:
         cells = min(_CELLS, _ALL_CELLS // _count_blas_threads())
-        size = max(_FEWEST, min(_BLOCK, cells // m))
+        size = max(_SMALLEST_BLOCK, min(_BLOCK, cells // m))
     return _in_blocks(search_block, n, size)
 
 
-def _find_reached(scores: Vectors, k: int) -> Vectors:
-    """Return a number for each row that ``k`` of its scores reach."""
-    # The columns are dealt into groups: k groups whose best is at least x hold k scores of at least
-    # x. Few groups are partitioned faster than all scores.
+def _bound_kth_best(scores: Vectors, k: int) -> Vectors:
+    """Return (n,) lower bounds of the k-th best score of each row."""
+    # Columns are split into groups: k groups with a best score of at least x have k scores of at
+    # least x. Few groups are partitioned faster than all scores.
     n, m = scores.shape
     size = max(1, min(_GROUP, m // (8 * k)))
     n_groups = m // size
@@ -200,36 +204,36 @@ def _find_reached(scores: Vectors, k: int) -> Vectors:
     return least
 
 
-def _find_above(scores: Vectors, least: Scores) -> tuple[Rows, Rows]:
-    """Return row and column of each score that is not below its row's number, row by row."""
-    # Rounded down, so that no score between the number and its float32 is lost.
-    bounds = np.nextafter(least.astype(np.float32), np.float32(-np.inf))
-    high = scores >= bounds[:, None]
-    numbers = np.repeat(np.arange(len(scores)), np.count_nonzero(high, axis=1))
-    return numbers, np.flatnonzero(high) - numbers * scores.shape[1]
+def _find_pairs(scores: Vectors, bounds: Scores) -> tuple[Rows, Rows]:
+    """Return query and row of each score that is not below the bound of its query."""
+    # Rounded down, so that no score between a bound and its float32 is lost.
+    rounded = np.nextafter(bounds.astype(np.float32), np.float32(-np.inf))
+    high = scores >= rounded[:, None]
+    owners = np.repeat(np.arange(len(scores)), np.count_nonzero(high, axis=1))
+    return owners, np.flatnonzero(high) - owners * scores.shape[1]
 
 
-def rank_pairs(queries: Vectors, vectors: Vectors, numbers: Rows, rows: Rows, k: int) -> Found:
-    """Rank candidates by their rounded inner products; of equal ones the earlier row comes first.
+def rank_pairs(queries: Vectors, vectors: Vectors, owners: Rows, rows: Rows, k: int) -> Found:
+    """Rank pairs of query and candidate by rounded inner product, equal ones by row.
 
     Args:
         queries: (n, d) vectors.
         vectors: (m, d) indexed vectors.
-        numbers: (p,) numbers of queries, ascending.
-        rows: (p,) a candidate of each, ascending for each query, none twice.
+        owners: (p,) the query of each pair, ascending.
+        rows: (p,) the candidate of each pair, ascending for each query, none twice.
         k: how many to return, no more than there are vectors.
 
     Returns:
         (n, k) rounded inner products and rows; 0 and -1 where a query has fewer candidates.
     """
     n = len(queries)
-    counts = np.bincount(numbers, minlength=n)
-    columns = np.arange(len(numbers)) - np.repeat(np.cumsum(counts) - counts, counts)
+    counts = np.bincount(owners, minlength=n)
+    columns = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
     width = max(k, int(counts.max(initial=0)))
     scores = np.full((n, width), -np.inf)
-    scores[numbers, columns] = inner_products(queries, vectors, numbers, rows)
+    scores[owners, columns] = inner_products(queries, vectors, owners, rows)
     candidates = np.full((n, width), -1, dtype=np.int64)
-    candidates[numbers, columns] = rows
+    candidates[owners, columns] = rows
     best, best_scores = top_k(scores, k)
     best_rows = np.take_along_axis(candidates, best, axis=1)
     return np.where(best_rows < 0, 0.0, best_scores), best_rows
@@ -240,33 +244,33 @@ def rank_candidates(queries: Vectors, vectors: Vectors, candidates: Rows, k: int
 
     def rank_block(block: slice) -> Found:
         rows = np.sort(candidates[block], axis=1)
-        numbers, columns = np.nonzero(rows >= 0)
-        return rank_pairs(queries[block], vectors, numbers, rows[numbers, columns], k)
+        owners, columns = np.nonzero(rows >= 0)
+        return rank_pairs(queries[block], vectors, owners, rows[owners, columns], k)
 
     return _in_blocks(rank_block, len(queries), _BLOCK)
 
 
-def inner_products(queries: Vectors, vectors: Vectors, numbers: Rows, rows: Rows) -> Scores:
+def inner_products(queries: Vectors, vectors: Vectors, owners: Rows, rows: Rows) -> Scores:
     """Return the (p,) rounded inner products of pairs; each depends on its two vectors only."""
     doubles = queries.astype(np.float64)
-    products, lengths = np.empty(len(numbers)), np.empty(len(numbers))
-    for start in range(0, len(numbers), _PAIRS):
+    products, lengths = np.empty(len(owners)), np.empty(len(owners))
+    for start in range(0, len(owners), _PAIRS):
         pairs = slice(start, start + _PAIRS)
         right = vectors[rows[pairs]].astype(np.float64)
-        np.vecdot(doubles[numbers[pairs]], right, out=products[pairs])
+        np.vecdot(doubles[owners[pairs]], right, out=products[pairs])
         np.vecdot(right, right, out=lengths[pairs])
-    lengths *= np.vecdot(doubles, doubles)[numbers]
+    lengths *= np.vecdot(doubles, doubles)[owners]
     return round_to_grade(products, np.sqrt(lengths, out=lengths), SINGLE)
 
 
 def _in_blocks(work: Callable[[slice], Found], n: int, size: int) -> Found:
-    """Return the results of blocks of ``size`` of ``n`` queries, joined; processors share them."""
+    """Return the joined results of blocks of ``size`` of ``n`` queries, on all processors."""
     blocks = [slice(start, min(start + size, n)) for start in range(0, n, size)]
     if len(blocks) == 1:
         return work(blocks[0])
     from threadpoolctl import threadpool_limits
 
-    # BLAS is kept to one thread meanwhile: a block is one thread's, from products to ranks.
+    # BLAS has one thread meanwhile: each block is one thread's, from products to ranks.
     with _BLAS_LIMIT:
         n_threads = _count_blas_threads()
         with threadpool_limits(1, "blas"), ThreadPoolExecutor(n_threads) as pool:
@@ -283,7 +287,7 @@ def _count_blas_threads() -> int:
 
 
 class Gpu:
-    """Finds candidates with PyTorch on a device, in full single precision (no TF32)."""
+    """Find candidates with PyTorch on a device, in full single precision (no TF32)."""
 
     def __init__(self, device: str) -> None:
         if importlib.util.find_spec("torch") is None:
@@ -310,7 +314,7 @@ class Gpu:
             ) from error
 
     def search(self, vectors: Vectors, queries: Vectors, slacks: Scores, k: int) -> Found:
-        """Return the best rows of each query; blocks are halved where memory does not suffice."""
+        """Return the best rows of each query; blocks are halved when memory runs out."""
         import torch
 
         n, start = len(queries), 0
@@ -333,15 +337,15 @@ class Gpu:
         return scores, rows
 
     def _find_pairs(self, block: Vectors, slacks: Scores, k: int) -> tuple[Rows, Rows]:
-        """Return number and row of each possible pair of the best, query by query."""
+        """Return query and row of each pair that may be among the best."""
         import torch
 
         with _full_precision(), torch.inference_mode():
             scores = torch.tensor(block, device=self._device) @ self._vectors.T
-            least = scores.topk(k, dim=1).values[:, -1].double()
-            least -= torch.tensor(slacks, device=self._device)
-            numbers, rows = (scores >= least[:, None]).nonzero(as_tuple=True)
-            return numbers.cpu().numpy(), rows.cpu().numpy()
+            bounds = scores.topk(k, dim=1).values[:, -1].double()
+            bounds -= torch.tensor(slacks, device=self._device)
+            owners, rows = (scores >= bounds[:, None]).nonzero(as_tuple=True)
+            return owners.cpu().numpy(), rows.cpu().numpy()
 
 
 @contextmanager

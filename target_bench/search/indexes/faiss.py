@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from target_bench.core.registry import installed_version
 from target_bench.core.vectors import Vectors
 from target_bench.search.indexes.exact import (
     Found,
+    Rows,
     Scores,
     StoredVectors,
     rank_candidates,
@@ -21,10 +22,10 @@ from target_bench.search.indexes.exact import (
 )
 
 _BUILDS = ("faiss-cpu", "faiss-gpu", "faiss-gpu-cu11", "faiss-gpu-cu12")
-_MORE = 16  # candidates beyond k, so that ties are broken by the rule and not by FAISS's order
-_MOST_ON_GPU = 2048  # the most that its GPU kernels select
+_MORE = 16  # candidates beyond k, so that ties are broken by our rule and not by FAISS's order
+_MOST_ON_GPU = 2048  # rows that its GPU kernels return at most
 _FILE = "library.index"
-_SAMPLE = 200  # queries of which the recall is taken
+_SAMPLE = 200  # queries of which the recall is computed
 
 
 @dataclass(eq=False, repr=False)
@@ -33,11 +34,11 @@ class FaissFlat(StoredVectors):
 
     Needs: extra dense.
 
-    Where more vectors may tie for the last rank than the library was asked for, the query is
-    searched again by the rule of ``exact``.
+    Where more vectors may tie for the last rank than FAISS returned, the query is searched again as
+    by ``exact``.
 
     Args:
-        gpu: on the GPUs of ``faiss-gpu``; None: where there are any.
+        gpu: whether to use the GPUs of ``faiss-gpu``. Default: if there are any.
 
     Raises:
         ConfigError: ``gpu=true`` without a GPU.
@@ -77,18 +78,27 @@ class FaissFlat(StoredVectors):
         return scores, ranked
 
 
+class _Sample(NamedTuple):
+    """Queries and what was found for them, of which recall is computed."""
+
+    queries: Vectors
+    slacks: Scores
+    scores: Scores
+    rows: Rows
+
+
 @dataclass(eq=False, repr=False)
 class FaissHNSW(StoredVectors):
     """A graph of near neighbours (Malkov and Yashunin 2018), by ``IndexHNSWFlat``.
 
     Needs: extra dense.
 
-    FAISS names candidates; they are scored and ranked here.
+    FAISS finds candidates; they are scored and ranked here.
 
     Args:
         m: neighbours a vector is linked to (twice as many in the lowest layer).
-        ef_construction: how many candidates are looked at for them.
-        ef_search: how many are looked at for a query; at least as many as rows are asked for.
+        ef_construction: candidates for the neighbours of a vector.
+        ef_search: candidates for a query; at least as many as rows are asked for.
     """
 
     packages = ("faiss-cpu", "faiss-gpu-cu12", "numpy")
@@ -105,12 +115,12 @@ class FaissHNSW(StoredVectors):
                 raise ConfigError(f"{name}={getattr(self, name)}: at least {least}")
 
     def config(self) -> Mapping[str, Any]:
-        """Return the settings; threads, one as ever, are named in stored runs."""
+        """Return the settings, and the one thread that builds, which stored runs name."""
         return {**super().config(), "threads": 1}
 
     def _prepare(self) -> None:
         self._index: Any = None
-        self._sample: dict[int, list[Any]] = {}  # k -> queries, slacks, scores, rows
+        self._samples: dict[int, list[_Sample]] = {}  # by k
 
     def build(self, vectors: Vectors) -> None:
         """Keep (m, d) vectors and have FAISS index them; see ``VectorIndex.build``."""
@@ -132,22 +142,23 @@ class FaissHNSW(StoredVectors):
         settings = _import_faiss().SearchParametersHNSW(efSearch=max(self.ef_search, n_rows))
         _, candidates = self._index.search(queries, n_rows, params=settings)
         scores, rows = rank_candidates(queries, self.vectors, candidates.astype(np.int64), k)
-        sample = self._sample.setdefault(k, [])
-        left = _SAMPLE - sum(len(earlier) for earlier, *_ in sample)
+        samples = self._samples.setdefault(k, [])
+        left = _SAMPLE - sum(len(sample.queries) for sample in samples)
         if left > 0:  # copies, which keep no batch in memory
-            sample.append(tuple(part[:left].copy() for part in (queries, slacks, scores, rows)))
+            parts: Any = (part[:left].copy() for part in (queries, slacks, scores, rows))
+            samples.append(_Sample(*parts))
         return scores, rows
 
     def notes(self) -> Sequence[str]:
         """Return recall against exact search, over the first queries of each ``k``."""
         notes = []
-        for k, batches in sorted(self._sample.items()):
-            queries, slacks, scores, rows = map(np.concatenate, zip(*batches, strict=True))
-            best, _ = search_exactly(self.vectors, queries, slacks, k)
-            recall = ((rows >= 0) & (scores >= best[:, -1:])).mean()
+        for k, samples in sorted(self._samples.items()):
+            sample = _Sample(*map(np.concatenate, zip(*samples, strict=True)))
+            best, _ = search_exactly(self.vectors, sample.queries, sample.slacks, k)
+            recall = ((sample.rows >= 0) & (sample.scores >= best[:, -1:])).mean()
             notes.append(
-                f"recall@{k} against exact search: {recall:.3f} over the first {len(queries)} "
-                "queries"
+                f"recall@{k} against exact search: {recall:.3f} over the first "
+                f"{len(sample.queries)} queries"
             )
         return notes
 
@@ -177,7 +188,7 @@ def _check_installed(index: str) -> None:
 
 
 def _import_faiss() -> Any:
-    with warnings.catch_warnings():  # its bindings set off warnings of some Python versions
+    with warnings.catch_warnings():  # some Python versions warn of its bindings
         warnings.simplefilter("ignore", DeprecationWarning)
         import faiss
     return faiss
@@ -186,10 +197,10 @@ def _import_faiss() -> Any:
 def _on_gpu(faiss: Any, required: bool | None) -> bool:
     if required is False:
         return False
-    built_for_it = hasattr(faiss, "StandardGpuResources")
-    if required and not built_for_it:
+    has_kernels = hasattr(faiss, "StandardGpuResources")
+    if required and not has_kernels:
         raise MissingExtraError("faiss-gpu-cu12", "gpu", "the index faiss-flat with gpu=true")
-    n_gpus = faiss.get_num_gpus() if built_for_it else 0
+    n_gpus = faiss.get_num_gpus() if has_kernels else 0
     if required and not n_gpus:
         raise ConfigError("gpu=true: FAISS sees no GPU here; set gpu=false, or see nvidia-smi")
     return n_gpus > 0

@@ -1,8 +1,8 @@
 """BM25 term weights of all fields of all tables, as sparse matrices.
 
-Tables stream by and leave their term counts (``counts``). Document frequencies and average lengths
-are of the whole corpus, so weights are worked out at the end, a shard of tables at a time. The
-variants are those that Kamphuis et al. (2020) compare, and bm25s has; a test holds them to it.
+Tables are counted in one pass (``counts``). Document frequencies and average lengths are of the
+whole corpus, so weights are computed at the end, a shard of tables at a time. The variants are
+those that Kamphuis et al. (2020) compare, and bm25s has; a test holds them to it.
 """
 
 from array import array
@@ -20,18 +20,18 @@ from numpy.typing import NDArray
 
 from target_bench.core import array_files
 from target_bench.data.table_text import Analyzer, Piece, TermNumbers
-from target_bench.search.lexical.counts import CorpusStatistics, Counter, Ints, TermCounts
+from target_bench.search.lexical.counts import CorpusStatistics, Ints, TableCounter, TermCounts
 from target_bench.search.lexical.products import in_threads
 
 Floats = NDArray[np.float64]
 
-# From numbers of terms in tables, for each field how often it has the term, and for each field how
-# many tokens it has, each (n,), to (n,) weights.
 Weigher = Callable[[Ints, Sequence[Ints], Sequence[Ints]], Floats]
+"""(n,) terms, each in a table, their (n,) counts in each field, and each field's (n,) lengths ->
+(n,) weights."""
 
 _PIECE_TABLES, _PIECE_TOKENS, _PIECE_CHARACTERS = 1024, 200_000, 1_000_000
-_AT_ONCE = 2**16  # terms of tables that a thread weighs at a time
-_CANCELLED = 1e-12  # share of a weight that remains when all but its last bits cancel
+_AT_ONCE = 2**16  # entries that a thread weighs at a time
+_CANCELLED = 1e-12  # share of a weight below which a difference is a rounding error
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Formula:
         return log(max(1.0, odds)) if self.method == "robertson" else log(1 + odds)
 
     def saturate(self, counts: Any, lengths: Any, average: float) -> Any:
-        """Return by what a term's weight is multiplied where a field has it so many times."""
+        """Return the factor of a term's weight in a field that has it so many times."""
         norm = 1 - self.b + self.b * lengths / average
         match self.method:
             case "atire":
@@ -81,7 +81,7 @@ class Formula:
                 return (self.k1 + 1) * counts / (self.k1 * norm + counts) + self.delta
         return counts / (self.k1 * norm + counts)
 
-    def weigher(self, corpus: CorpusStatistics) -> tuple[Weigher, Floats]:
+    def make_weigher(self, corpus: CorpusStatistics) -> tuple[Weigher, Floats]:
         """Return the function that weighs the terms of a corpus, and ``Postings.absent``."""
 
         def compute_idf(frequencies: Ints) -> Floats:
@@ -90,11 +90,13 @@ class Formula:
             return idf[inverse]
 
         def compute_absent(idf: Floats, average: float) -> Floats:
+            # bm25l and bm25+ give a term a weight even in tables without it; stored weights are
+            # what a term adds to that, so that they stay sparse
             if self.method not in ("bm25l", "bm25+") or not average:
                 return np.zeros_like(idf)
             with np.errstate(invalid="ignore"):
                 component = self.saturate(np.float64(0), average, average)
-            if np.isnan(component):  # 0 / 0, with k1=0: nothing but the bound is left
+            if np.isnan(component):  # 0 / 0, with k1=0: only the lower bound is left
                 component = self.delta
             absent: Floats = idf * component
             return absent
@@ -142,7 +144,7 @@ class Postings:
     Attributes:
         vocabulary: the row of each term.
         shards: the weights.
-        absent: for each term what bm25l and bm25+ give it in a table that does not have it.
+        absent: (terms,) the weight of a term in a table without it; not 0 for bm25l and bm25+.
     """
 
     def __init__(self, vocabulary: dict[str, int], shards: Sequence[Any], absent: Floats) -> None:
@@ -152,10 +154,10 @@ class Postings:
 
     @classmethod
     def build(cls, tables: Iterable[Sequence[Sequence[str]]], formula: Formula) -> "Postings":
-        """Index tables: for each the tokens of its fields."""
+        """Index tables, given as the tokens of each field."""
         vocabulary: dict[str, int] = defaultdict(count().__next__)
         number = vocabulary.__getitem__
-        counter = Counter(formula.n_fields)
+        counter = TableCounter(formula.n_fields)
         terms, lengths = array("i"), array("i")
         for fields in tables:
             for tokens in fields:
@@ -180,22 +182,23 @@ class Postings:
 
         Args:
             tables: for each table the texts of its fields.
-            analyzer: what makes their tokens.
-            formula: how to weigh them.
-            workers: how many processes read the texts; 0 reads them in this one. The index is the
-                same.
+            analyzer: tokenizes them.
+            formula: weighs terms.
+            workers: how many processes tokenize; 0 for this one alone. The index is the same.
         """
         vocabulary: dict[str, int] = {}
-        counter = Counter(formula.n_fields)
+        counter = TableCounter(formula.n_fields)
         for terms, lengths in _read_pieces(_split(tables), analyzer, vocabulary, workers):
             counter.add(terms, lengths, len(vocabulary))
         return cls._weigh(vocabulary, counter, formula)
 
     @classmethod
-    def _weigh(cls, vocabulary: dict[str, int], counter: Counter, formula: Formula) -> "Postings":
+    def _weigh(
+        cls, vocabulary: dict[str, int], counter: TableCounter, formula: Formula
+    ) -> "Postings":
         corpus = counter.statistics(len(vocabulary))
-        weigh, absent = formula.weigher(corpus)
-        # A comprehension would hold the counts of a shard while the next one is put in order.
+        weigh, absent = formula.make_weigher(corpus)
+        # A comprehension would keep the counts of a shard while the next one is sorted.
         shards = list(map(partial(_weigh_shard, weigh), counter.shards(len(vocabulary))))
         return cls(vocabulary, shards, absent)
 
@@ -216,12 +219,13 @@ class Postings:
         vocabulary = {term: number for number, term in enumerate(content["vocabulary"])}
         return cls(vocabulary, shards, array_files.read_array(folder / "absent.npy"))
 
-    def queries(self, queries: Sequence[Sequence[str]]) -> Any:
-        """Build the (queries, terms) CSR matrix of the terms in the index, in query order."""
-        return self.number_queries([[self.vocabulary.get(t, -1) for t in q] for q in queries])
+    def build_query_matrix(self, queries: Sequence[Sequence[str]]) -> Any:
+        """Build the (queries, terms) CSR matrix of the tokens of queries."""
+        get = self.vocabulary.get
+        return self.build_numbered_matrix([[get(t, -1) for t in query] for query in queries])
 
-    def number_queries(self, queries: Sequence[Iterable[int]]) -> Any:
-        """Build the same matrix from the numbers of terms; -1 is none."""
+    def build_numbered_matrix(self, queries: Sequence[Iterable[int]]) -> Any:
+        """Build the same matrix from the numbers of terms; -1 for a term that is not indexed."""
         from scipy.sparse import csr_matrix
 
         terms = [[n for n in query if n >= 0] for query in queries]
@@ -232,7 +236,7 @@ class Postings:
 
 
 def _split(tables: Iterable[Sequence[str]]) -> Iterator[list[str]]:
-    """Yield the texts of consecutive tables, a piece at a time."""
+    """Yield the texts of consecutive tables in pieces."""
     texts: list[str] = []
     n_tables = n_characters = 0
     for fields in tables:
@@ -251,32 +255,32 @@ def _read_pieces(
 ) -> Iterator[Piece]:
     if not workers:
         return map(TermNumbers(analyzer, terms), pieces)
-    from target_bench.search.lexical.large_corpora import read_beside
+    from target_bench.search.lexical.reader_processes import tokenize_in_processes
 
-    return read_beside(pieces, analyzer, terms, workers)
+    return tokenize_in_processes(pieces, analyzer, terms, workers)
 
 
 def _weigh_shard(weigher: Weigher, shard: TermCounts) -> Any:
     """Return the (terms, tables) weights of a shard."""
     from scipy.sparse import csr_matrix
 
-    data = np.empty(len(shard.tables))
+    data, indptr = np.empty(len(shard.tables)), shard.indptr
 
     def weigh(some: slice) -> None:
-        first = np.searchsorted(shard.ends, some.start, side="right") - 1
-        last = np.searchsorted(shard.ends, some.stop)
-        ends = np.clip(shard.ends[first : last + 1], some.start, some.stop)
+        first = np.searchsorted(indptr, some.start, side="right") - 1
+        last = np.searchsorted(indptr, some.stop)
+        bounds = np.clip(indptr[first : last + 1], some.start, some.stop)
         tables = shard.tables[some]
         data[some] = weigher(
-            np.repeat(np.arange(first, last), np.diff(ends)),
+            np.repeat(np.arange(first, last), np.diff(bounds)),
             [counts[some] for counts in shard.counts],
             [lengths[tables] for lengths in shard.lengths],
         )
 
     starts = range(0, len(data), _AT_ONCE)
     in_threads(weigh, [slice(n, min(n + _AT_ONCE, len(data))) for n in starts])
-    shape = len(shard.ends) - 1, len(shard.lengths[0])
-    matrix = csr_matrix((data, shard.tables, shard.ends), shape=shape)
+    shape = len(indptr) - 1, len(shard.lengths[0])
+    matrix = csr_matrix((data, shard.tables, indptr), shape=shape)
     if not data.all():
         matrix.eliminate_zeros()
     return matrix

@@ -1,8 +1,8 @@
-"""Queries ranked by their product with a sparse index, two ways that agree.
+"""Rank tables by the product of queries with a sparse index, in two ways with equal results.
 
 Over few tables a block of queries is one sparse product and one partition. Over many tables most
-scores are zero or far from the best, so each query is added up by itself and only what may be among
-its best is looked at.
+scores are zero or far from the best, so each query is summed alone, and only candidates for its
+best tables are sorted.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -29,8 +29,8 @@ U = TypeVar("U")
 WIDE = 16_384
 """From here on there are many tables."""
 
-_GROUP = 64
-_SLACK = 2.0**-30  # more than rounding moves a score, as a share of it
+_GROUP = 64  # tables of which the best is compared first
+_SLACK = 2.0**-30  # more than rounding changes a score, as a share of it
 
 
 def rank_product(
@@ -85,13 +85,13 @@ def _rank_one_by_one(
 def _rank_span(
     queries: Any, weights: Any, k: int, offsets: Floats | None, span: slice
 ) -> tuple[Positions, Floats]:
-    """Return the best of some of the queries."""
-    sums = Sums(queries, weights, k)
+    """Rank the queries of a span, in one thread."""
+    scorer = QueryScorer(queries, weights, k)
     shape = span.stop - span.start, min(k, weights.shape[1])
     places, values = np.full(shape, -1, dtype=np.int64), np.zeros(shape)
     for row, i in enumerate(range(span.start, span.stop)):
         offset = None if offsets is None else offsets[i : i + 1]
-        candidates, scores = sums.find_candidates(i, 0.0 if offset is None else float(offset[0]))
+        candidates, scores = scorer.find_candidates(i, 0.0 if offset is None else float(offset[0]))
         best, best_scores = top_k_positive(scores[None, :], k, offset)
         n = int((best >= 0).sum())
         places[row, :n] = candidates[best[0, :n]]
@@ -99,18 +99,18 @@ def _rank_span(
     return places, values
 
 
-class Sums:
+class QueryScorer:
     """Adds up the weights of a query's terms, one query after the other. For one thread.
 
     Args:
         queries: (queries, terms) CSR matrix.
         weights: (terms, tables) CSR matrix; of 64-bit floats, or it is copied.
-        k: how many tables are looked for.
+        k: how many of the best tables are needed.
     """
 
     def __init__(self, queries: Any, weights: Any, k: int) -> None:
-        # The loop inside scipy's products. The products themselves would copy the weights of the
-        # terms, or walk over all terms. The loop holds no lock, so threads work beside each other.
+        # The inner loop of scipy's products. The products themselves would copy the weights of the
+        # terms, or visit all terms. The loop holds no lock, so threads run in parallel.
         from scipy.sparse._sparsetools import csc_matvec
 
         self._add = csc_matvec
@@ -120,14 +120,14 @@ class Sums:
         self._scores = np.empty(weights.shape[1])
 
     def find_candidates(self, i: int, offset: float = 0.0) -> tuple[Positions, Floats]:
-        """Return the tables that may be among the ``k`` best of a query, and their scores.
+        """Return a superset of the ``k`` best tables of a query, and their scores.
 
         Args:
             i: the row of the query.
             offset: what will be added to each score.
 
         Returns:
-            (n,) places in ascending order, of all tables that may be; (n,) scores, all above 0.
+            (n,) positions in ascending order; (n,) scores, all above 0.
         """
         self._score(i)
         places = _find_candidates(self._scores, self._k, offset)
@@ -149,8 +149,8 @@ def _find_candidates(scores: Floats, k: int, offset: float) -> Positions:
     n_grouped = n_groups * _GROUP
     grouped = scores[:n_grouped].reshape(_GROUP, n_groups)
     maxima = grouped.max(axis=0)
-    # k groups whose best is at least x hold k scores of at least x. Rounding may make ties of
-    # scores just below.
+    # k groups with a best score of at least x have k scores of at least x. Scores just below it may
+    # be rounded to ties.
     least: float = np.partition(maxima, n_groups - k)[n_groups - k]
     bound = max(0.0, least - _SLACK * (least + abs(offset)))
     groups = np.flatnonzero(maxima > bound)
@@ -162,7 +162,7 @@ def _find_candidates(scores: Floats, k: int, offset: float) -> Positions:
 
 
 def in_threads(work: Callable[[T], U], values: list[T]) -> list[U]:
-    """Return the results of values, which are let go one by one, on all processors."""
+    """Return the results of values, on all processors; ``values`` is emptied, to free memory."""
     if len(values) < 2 or count_processors() < 2:
         return [work(values.pop(0)) for _ in range(len(values))]
     from concurrent.futures import ThreadPoolExecutor

@@ -1,8 +1,8 @@
-"""Evidence of tables: words, numbers, phrases, whole cells, and the best row.
+"""Evidence that a table answers a query: words, numbers, phrases, whole cells, and the best row.
 
-Each kind of evidence is the summed weight of those terms of the query that it finds, as a share of
-the weight of all the query's words that some table has. A term weighs by how few of the tables
-have it, ln(1 + (N - n + 0.5) / (n + 0.5)).
+Each kind of evidence is the summed weight of the terms of the query that it finds in the table, as
+a share of the weight of all words of the query that any table has. The weight of a term is BM25's
+idf, ln(1 + (N - n + 0.5) / (n + 0.5)).
 """
 
 import re
@@ -64,11 +64,11 @@ class Texts:
         self._every = Analyzer(WORDS, True, "none", "english", languages)
 
     def words(self, text: str) -> list[str]:
-        """Return the stems, stop words left out."""
+        """Return the stems without stop words."""
         return self._content(text)
 
     def phrases(self, text: str) -> list[str]:
-        """Return the neighbouring stems, with the stop words and without them."""
+        """Return pairs of neighbouring stems, with stop words and without them."""
         return [*_join_pairs(self._every(text)), *_join_pairs(self._content(text))]
 
     def cell(self, text: str) -> list[str]:
@@ -77,7 +77,7 @@ class Texts:
         return [_join_cell(stems)] if 0 < len(stems) <= _LONGEST_CELL else []
 
     def possible_cells(self, query: str) -> list[str]:
-        """Return all that could be a cell in a query."""
+        """Return all spans of a query that could be a short cell."""
         stems = self._every(query)
         spans = range(1, _LONGEST_CELL + 1)
         starts = range(len(stems))
@@ -132,7 +132,7 @@ class Evidence:
             tables.add(table, rows)
         self._vocabulary = tables.vocabulary
         n, n_tables = len(tables.vocabulary), len(tables.starts)
-        # (terms, tables) ones, and (terms, rows) ones; each table has at least one row.
+        # Matrices of ones: (terms, tables), and (terms, rows) with at least one row a table.
         self._matrices = [tables.columns[name].matrix(n) for name in _MATRICES]
         self._rows = tables.columns["rows"].matrix(n)
         self._starts = np.array(tables.starts, dtype=np.int64)
@@ -152,26 +152,26 @@ class Evidence:
         words = list(map(self._words, queries))
         by_kind = []
         for postings in self._bm25:
-            terms = postings.queries(words)
+            terms = postings.build_query_matrix(words)
             by_kind.append(np.hstack([(terms @ shard).toarray() for shard in postings.shards]))
         weighted = self._weigh_terms(queries, words)
         by_kind += [(weighted @ matrix).toarray() for matrix in self._matrices]
         rows = (weighted @ self._rows).toarray()
         by_kind.append(np.maximum.reduceat(rows, self._starts, axis=1))
-        mass = self._masses(words)[:, None]
-        unit = np.where(mass > 0, mass, 1.0)
+        query_weights = self._sum_weights(words)[:, None]
+        unit = np.where(query_weights > 0, query_weights, 1.0)
         return [kind / unit for kind in by_kind]
 
-    def masses(self, queries: Sequence[str]) -> Floats:
-        """Return the summed weight of each query's words that some table has."""
-        return self._masses(list(map(self._words, queries)))
+    def weigh_queries(self, queries: Sequence[str]) -> Floats:
+        """Return the summed weight of each query's words that any table has."""
+        return self._sum_weights(list(map(self._words, queries)))
 
-    def _masses(self, words: Sequence[Sequence[str]]) -> Floats:
-        masses: Floats = self._bm25[1].queries(words) @ self._word_weights
-        return masses
+    def _sum_weights(self, words: Sequence[Sequence[str]]) -> Floats:
+        weights: Floats = self._bm25[1].build_query_matrix(words) @ self._word_weights
+        return weights
 
     def _words(self, query: str) -> Sequence[str]:
-        """Return the distinct stems, or where no table has any, those of ``match_known_tokens``."""
+        """Return the distinct stems; where no table has any, those of ``match_known_tokens``."""
         return match_known_tokens(deduplicate(self._texts.words(query)), self._bm25[1].vocabulary)
 
     def _weigh_terms(self, queries: Sequence[str], words: Sequence[Sequence[str]]) -> Any:
@@ -216,18 +216,18 @@ class _TableTerms:
             title_words | title_numbers | numbers(w for h in table.header for w in texts.words(h))
         )
         self.starts.append(len(columns["rows"]))
-        kinds: list[set[int]] = [set() for _ in range(4)]
+        in_table: list[set[int]] = [set(), set(), set(), set()]
+        words, cell_numbers, phrases, cells = in_table
         rows = first_rows(table, limit)
         for row in rows:
-            terms: set[int] = set()
+            in_row: set[int] = set()
             for text in map(cell_text, row):
-                for kind, in_cell in zip(kinds, self._cell(text), strict=True):
-                    kind |= in_cell
-                    terms |= in_cell
-            columns["rows"].add(terms - above)
+                for found, in_cell in zip(in_table, self._cell(text), strict=True):
+                    found |= in_cell
+                    in_row |= in_cell
+            columns["rows"].add(in_row - above)
         if not rows:
             columns["rows"].add(())
-        words, cell_numbers, phrases, cells = kinds
         columns["numbers"].add(cell_numbers | title_numbers)
         columns["title_phrases"].add(title_phrases)
         columns["phrases"].add(phrases - title_phrases)

@@ -50,7 +50,7 @@ def test_groups_and_partition_give_lower_bounds() -> None:
     scores = np.random.default_rng(0).standard_normal((5, 333)).astype(np.float32)
     scores[1] = 0
     for k in (1, 2, 10, 40, 333):
-        least = exact_module._find_reached(scores, k)
+        least = exact_module._bound_kth_best(scores, k)
         assert ((scores >= least[:, None]).sum(axis=1) >= k).all()
 
 

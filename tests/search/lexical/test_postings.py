@@ -13,7 +13,7 @@ from target_bench.core.errors import StoreError
 from target_bench.data.table_text import WORDS, Analyzer
 from target_bench.data.tables import MemoryCorpus
 from target_bench.retrievers.bm25 import BM25
-from target_bench.search.lexical import counts, large_corpora, postings
+from target_bench.search.lexical import counts, postings, reader_processes
 from target_bench.search.lexical.postings import Formula, Postings
 from tests.retrievers.tables import TABLES, ask, table
 
@@ -138,15 +138,15 @@ def test_processes_make_the_same_index(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("ends_first", [False, True])
 def test_a_process_that_ends(ends_first: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before or after it is told how to read."""
-    monkeypatch.setattr(large_corpora, "_PROGRAM", "raise SystemExit(7)")
+    monkeypatch.setattr(reader_processes, "_PROGRAM", "raise SystemExit(7)")
     if ends_first:
-        send = large_corpora._Reader._send
+        send = reader_processes._Reader._send
 
-        def late(reader: large_corpora._Reader, value: object) -> None:
+        def late(reader: reader_processes._Reader, value: object) -> None:
             reader._process.wait()
             send(reader, value)
 
-        monkeypatch.setattr(large_corpora._Reader, "_send", late)
+        monkeypatch.setattr(reader_processes._Reader, "_send", late)
     formula = Formula("lucene", 0.5, 0.75, 0.5, [1.0])
     analyzer = Analyzer(WORDS, True, "en", "english")
     with pytest.raises(StoreError, match=r"has ended \(exit code 7\)\. .*OMP_NUM_THREADS=1"):
@@ -181,7 +181,7 @@ def test_shards_change_no_ranking(
 def test_counts_of_any_size(tables: list[list[str]]) -> None:
     """Also where a count needs two or four bytes; ``aab`` is a 300 × 300 times and b once."""
     repeated = [[list(text.replace("aa", "a" * 90_000)) for text in t] for t in tables]
-    counter = counts.Counter(2)
+    counter = counts.TableCounter(2)
     for table_ in repeated:
         numbers = np.array([ord(c) - ord("a") for text in table_ for c in text], dtype=np.int32)
         counter.add(numbers, np.array(list(map(len, table_))), 2)
@@ -191,7 +191,7 @@ def test_counts_of_any_size(tables: list[list[str]]) -> None:
         expected = [[t[field].count(letter) for t in repeated] for letter in "ab"]
         counted = np.zeros((2, len(tables)), dtype=int)
         for term in range(2):
-            places = slice(*shard.ends[term : term + 2])
+            places = slice(*shard.indptr[term : term + 2])
             counted[term, shard.tables[places]] = shard.counts[field][places]
         assert counted.tolist() == expected
         assert statistics.frequencies[field].tolist() == [sum(map(bool, n)) for n in expected]

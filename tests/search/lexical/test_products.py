@@ -14,7 +14,7 @@ from scipy.sparse import csr_matrix
 from target_bench.core.ranking import top_k
 from target_bench.core.schema import TableId
 from target_bench.search.lexical import products
-from target_bench.search.lexical.products import Sums
+from target_bench.search.lexical.products import QueryScorer
 
 Rows = list[list[tuple[int, float]]]
 
@@ -85,7 +85,8 @@ def test_candidates_hold_the_best(seed: int, k: int, offset: float) -> None:
     )
     queries = draw.choice([0.0, 1.0, 2.5], (1, 3))
     scores = (queries @ weights)[0]
-    places, sums = Sums(csr_matrix(queries), csr_matrix(weights), k).find_candidates(0, offset)
+    scorer = QueryScorer(csr_matrix(queries), csr_matrix(weights), k)
+    places, sums = scorer.find_candidates(0, offset)
     assert (np.diff(places) > 0).all()
     np.testing.assert_allclose(sums, scores[places], rtol=1e-12)
     least = max(1e-300, np.sort(scores)[-k] * (1 - 1e-12))

@@ -1,4 +1,4 @@
-"""Texts of many tables, read by several processes."""
+"""Tokenize the texts of a large corpus in several processes."""
 
 import os
 import pickle
@@ -23,32 +23,32 @@ U = TypeVar("U")
 
 _PROGRAM = (
     "import sys; sys.path[:] = sys.argv[1:]; "
-    "from target_bench.search.lexical.large_corpora import read_for_parent; read_for_parent()"
+    "from target_bench.search.lexical.reader_processes import read_for_parent; read_for_parent()"
 )
-_AHEAD = 3  # pieces that each process gets before the first result is waited for
+_AHEAD = 3  # pieces that each process gets before the first result is needed
 
 
-def read_beside(
+def tokenize_in_processes(
     pieces: Iterable[Sequence[str]], analyzer: Analyzer, terms: dict[str, int], n: int
 ) -> Iterator[Piece]:
-    """Yield the tokens of each piece as ``TermNumbers`` would, read by ``n`` processes.
+    """Yield the tokens of each piece as ``TermNumbers`` would, by ``n`` processes.
 
-    A process numbers the terms as it meets them, and sends those that are new to it. Pieces are
-    merged in their order, so the numbers here are the same however many processes there are.
+    A process numbers terms as it meets them, and sends the text of those that are new to it. Pieces
+    are merged in their order, so ``terms`` is the same however many processes there are.
     """
-    own = local()
-    numbers: dict[int, NDArray[np.int32]] = {}  # reader -> the numbers here of its terms
+    thread = local()  # each thread waits for a process
+    numbers: dict[int, NDArray[np.int32]] = {}  # reader -> number of a term there -> number here
 
     def read(texts: Sequence[str]) -> tuple[int, Sequence[str], Piece]:
-        if not hasattr(own, "reader"):
-            own.reader = _Reader(analyzer)
-            readers.append(own.reader)
-        return id(own.reader), *own.reader.read(texts)
+        if not hasattr(thread, "reader"):
+            thread.reader = _Reader(analyzer)
+            readers.append(thread.reader)
+        return id(thread.reader), *thread.reader.read(texts)
 
     readers: list[_Reader] = []
     try:
         with ThreadPoolExecutor(n) as threads:
-            for reader, new, piece in _in_order(threads, read, pieces, n * _AHEAD):
+            for reader, new, piece in _map_in_order(threads, read, pieces, n * _AHEAD):
                 here = np.array(
                     [terms.setdefault(term, len(terms)) for term in new], dtype=np.int32
                 )
@@ -60,10 +60,10 @@ def read_beside(
             started.end()
 
 
-def _in_order(
+def _map_in_order(
     threads: ThreadPoolExecutor, work: Callable[[T], U], values: Iterable[T], ahead: int
 ) -> Iterator[U]:
-    """Yield the results of values in their order; no more than a few wait."""
+    """Yield the results of values in their order; no more than ``ahead`` wait."""
     waiting: deque[Future[U]] = deque()
     try:
         for value in values:
@@ -78,7 +78,7 @@ def _in_order(
 
 
 class _Reader:
-    """A process that reads texts."""
+    """A process that tokenizes texts."""
 
     # Not of ``multiprocessing``, which would run the user's script again in each process.
 
@@ -107,7 +107,7 @@ class _Reader:
 
     def _explain_end(self) -> StoreError:
         code = self._process.wait()
-        self._process.communicate()  # closes the pipes, also with a rest that nobody reads
+        self._process.communicate()  # closes the pipes, even with output that nobody read
         return StoreError(
             f"a process that read tables for the index has ended (exit code {code}). Is there "
             "enough memory? With OMP_NUM_THREADS=1 in the environment one process does all of it, "
