@@ -1,8 +1,8 @@
-"""Fielded BM25 (Robertson & Zaragoza 2009) on bm25s' scores, or on rank-bm25's.
+"""Fielded BM25 (Robertson & Zaragoza 2009) with the formulas of bm25s, or with rank-bm25.
 
-A table is indexed once for each field; the score is the weighted sum of the fields' BM25 scores.
-Every field is a sparse matrix of precomputed term weights over one vocabulary; the
-weighted sum of the matrices is made once (``postings``), and scores are a product (``ranking``).
+The score of a table is the weighted sum of the BM25 scores of its fields. Term weights are computed
+once and summed over fields into one sparse matrix (``search.lexical.postings``); a query's scores
+are a product with it (``search.lexical.products``).
 """
 
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ from target_bench.search.lexical.postings import Formula, Postings
 from target_bench.search.lexical.products import rank_product
 from target_bench.search.nested import BatchRetriever
 
-_MANY = 20_000  # tables from which on processes beside this one are worth starting
+_MANY = 20_000  # tables: from here on it pays to start processes that tokenize
 
 Fields = Sequence[Field] | Sequence[Sequence[Field]]
 Method = Literal["lucene", "robertson", "atire", "bm25l", "bm25+", "okapi", "l", "plus"]
@@ -60,7 +60,7 @@ class BM25(BatchRetriever):
     """Weighted sum of BM25 scores over one or several fields of a table.
 
     Args:
-        fields: one list of parts for one field, a list of lists for several.
+        fields: the parts of a table in the one field, or in each of several: a list of lists.
         weights: one weight per field; default: (0.4, 0.6) for the default fields, else 1 for each.
         rows: how many rows of each table to index: a number, ``all``, or ``auto``, which is all of
             a web table and the first 1,000 of a table in a database.
@@ -71,11 +71,10 @@ class BM25(BatchRetriever):
         b: strength of length normalisation.
         delta: the lower bound that bm25l and bm25+ (l and plus) add.
         tokens: the regular expression of a token.
-        fold: leave accents off.
+        fold: remove accents.
         stopwords: bm25s' list of stop words to leave out: ``en_plus``, ``en`` or ``none``.
         stemmer: the Snowball stemmer, ``english`` or ``none``.
-        language: of the words: what is not ``none`` of the two before is then of this language;
-            ``auto`` tells it from the tables.
+        language: of stop words and stemmer, unless they are ``none``; ``auto`` detects it.
         unique_terms: count each query term once, however often the query repeats it.
         backend: ``bm25s`` (sparse, fast) or ``rank-bm25`` (an independent implementation, slow,
             whose index is not kept; extra rank-bm25).
@@ -183,7 +182,7 @@ class BM25(BatchRetriever):
         if self.unique_terms:
             numbers = [list(dict.fromkeys(query)) for query in numbers]
         terms = postings.build_numbered_matrix(numbers)
-        if not np.diff(terms.indptr).all():  # of some queries no term is known
+        if not np.diff(terms.indptr).all():  # a query has no indexed term
             stems = map(self._analyzer, queries)
             words = [deduplicate(text) if self.unique_terms else text for text in stems]
             known = [match_known_tokens(each, postings.vocabulary) for each in words]
@@ -192,7 +191,7 @@ class BM25(BatchRetriever):
         return rank_product(terms, postings.shards, self._ids, top_k, offsets)
 
     def _rank_bm25_scores(self, query: list[str]) -> NDArray[np.float64]:
-        """Return the weighted sum, 0 for tables that share no term (``plus`` scores those too)."""
+        """Return weighted sums; 0 for tables that share no term, which ``plus`` would score."""
         query = deduplicate(query) if self.unique_terms else query
         shared = np.array([not terms.isdisjoint(query) for terms in self._terms], dtype=np.float64)
         scores = np.zeros(len(self._terms))

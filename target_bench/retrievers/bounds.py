@@ -13,14 +13,14 @@ class Oracle(Retriever):
     reads_gold: ClassVar[bool] = True
 
     def embed_corpus(self, corpus: Corpus) -> None:
-        """Keep which tables there are."""
+        """Keep the ids of the tables."""
         self._known = frozenset(corpus.ids)
 
     def retrieve(self, query: str | Query, top_k: int) -> list[TableId]:
         """Return the gold tables of a query.
 
         Raises:
-            ConfigError: the query is a text, as a retriever gets it that this one is a part of.
+            ConfigError: the query is a text, as in ``search`` or inside another retriever.
         """
         if isinstance(query, str):
             raise ConfigError(

@@ -24,19 +24,19 @@ _TABLES_AT_ONCE = 4096
 
 @dataclass(eq=False, repr=False)
 class Dense(BatchRetriever):
-    """The nearest tables to a query among vectors.
+    """Tables with the nearest vectors to a query's.
 
     Needs: extra dense and MiniLM (download), or another encoder.
 
     Args:
-        encoder: what turns texts into vectors: a name with settings, or an object.
-        index: what searches them: a name with settings, or an object.
-        fields: what of a table is written.
+        encoder: turns texts into vectors: a name with settings, or an object.
+        index: searches vectors: a name with settings, or an object.
+        fields: the parts of a table that are encoded.
         rows: how many rows of each table: a number, ``all``, or ``auto``, which is all of a web
             table and the first 1,000 of a table in a database.
         format: how header and rows are written.
-        similarity: ``cosine`` brings all vectors to length 1; ``dot`` takes them as they are;
-            ``auto`` is what the model names as its own, else cosine.
+        similarity: ``cosine``, or ``dot`` for inner products; ``auto`` is what the model declares,
+            else cosine.
         cache: keep embeddings on disk, and look there first.
 
     Raises:
@@ -84,8 +84,8 @@ class Dense(BatchRetriever):
             return []
         vectors = self._encoding.queries(queries)
         scores, rows = self._index.search(vectors, top_k)
-        pointless = np.logical_not(vectors.any(axis=1, keepdims=True))
-        return Ranked(self._ids, np.where(pointless, -1, rows), scores)
+        has_direction = vectors.any(axis=1, keepdims=True)  # a zero vector ranks no table
+        return Ranked(self._ids, np.where(has_direction, rows, -1), scores)
 
     def notes(self) -> Sequence[str]:
         """Return the notes of encoder and index, and the number of zero vectors."""

@@ -24,26 +24,26 @@ class Hybrid(BatchRetriever):
 
     Needs: extra dense and MiniLM (download), or other retrievers.
 
-    Every part gives its ``depth`` best tables, and all tables of any part are ranked. What a part
-    gives to a table that is not among its own: the score of its last table if its list is full,
-    else 0 (or its last score if negative); with ``rrf``, nothing.
+    Every retriever returns its ``depth`` best tables, and all of them are ranked. A table that is
+    missing from a full ranking gets the score of the last table there, else 0 (or the last score if
+    negative); with ``rrf``, nothing.
 
-    The weights of the default parts were chosen on the validation splits of FeTaQA and TabFact.
+    The default weights were chosen on the validation splits of FeTaQA and TabFact.
 
     Args:
-        retrievers: the parts, at least one: as written on the command line, or objects.
-        weights: one weight per part; default: (0.65, 0.35) for the default parts, else 1 for each.
-        method: ``weighted`` adds scores that were brought to one scale, ``rrf`` reciprocal ranks.
+        retrievers: at least one: as written on the command line, or objects.
+        weights: one for each; default: (0.65, 0.35) for the default retrievers, else 1.
+        method: ``weighted`` adds normalised scores, ``rrf`` reciprocal ranks.
         normalise: with ``weighted``, the scale: ``max`` divides by a query's largest score,
             ``minmax`` maps its lowest and highest to 0 and 1, ``zscore`` subtracts the mean and
             divides by the standard deviation, ``none`` changes nothing.
-        constant: with ``rrf``, how little the first ranks stand out.
-        depth: how many tables each part gives; what no part gives is not found. Default: 200, or
+        constant: with ``rrf``, its constant k: the larger, the less the first ranks count.
+        depth: how many tables each retriever returns; others are not found. Default: 200, or
             ``top_k`` where that is more.
 
     Raises:
-        ConfigError: no part, weights that do not fit the parts, a depth or constant below 1, or a
-            part that cannot be built.
+        ConfigError: no retriever, weights of another number, a depth or constant below 1, or a
+            retriever that cannot be built.
     """
 
     packages = ("numpy",)
@@ -120,11 +120,7 @@ class Hybrid(BatchRetriever):
 
 
 class Fused:
-    """The parts of a hybrid, in their order.
-
-    Args:
-        retrievers: the parts.
-    """
+    """The retrievers of a hybrid as one part, whose identity has each under its number."""
 
     def __init__(self, retrievers: Sequence[object]) -> None:
         self._retrievers = retrievers

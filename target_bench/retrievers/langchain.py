@@ -20,19 +20,19 @@ _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "https://pypi.org/project/target-ben
 
 @dataclass(eq=False, repr=False)
 class LangChainRetriever(ExternalRetriever):
-    """Asks a ``BaseRetriever`` or ``VectorStore``, one document per table or several.
+    """Ask a ``BaseRetriever`` or ``VectorStore``, with one or several documents a table.
 
     Needs: extra langchain; a retriever of yours.
 
-    A ``BaseRetriever`` is filled already. It is asked for ``top_k`` documents through its field
-    ``k``, ``top_k`` or ``search_kwargs``; one that has none of them gives as many as it likes, and
-    that is said. Its order is the ranking. A ``VectorStore`` must be empty and gets one document a
-    table; they stay in it. ``store.as_retriever()`` is how to ask one that is filled already.
+    A ``BaseRetriever`` has its documents already. It is asked for ``top_k`` documents through its
+    field ``k``, ``top_k`` or ``search_kwargs``; one without any of them returns as many as it
+    likes, and a note says so. Its order is the ranking. A ``VectorStore`` must be empty and gets
+    one document a table; they stay in it. Of a filled store, give ``store.as_retriever()``.
 
     Args:
-        scores: what a vector store gives with a document: a ``similarity``, a ``distance``, which
-            is turned round, or ``relevance`` (the store's own, from 0 to 1); ``none`` takes its
-            order alone. ``auto`` tells similarity from distance by the order: best comes first.
+        scores: the scores of a vector store: a ``similarity``, a ``distance``, whose sign is
+            changed, or ``relevance`` (the store's own, from 0 to 1); with ``none`` only the order
+            counts. ``auto`` tells similarity from distance by the order, best first.
     """
 
     packages = ("langchain-core",)
@@ -115,25 +115,29 @@ class LangChainRetriever(ExternalRetriever):
         except NotImplementedError:
             self._note(f"{type(store).__name__} gives no scores: its order alone is the ranking")
             return [Hit(document.metadata) for document in store.similarity_search(query, k=n)]
-        sign = self._sign([float(score) for _, score in pairs], type(store).__name__)
-        return [Hit(document.metadata, sign * float(score)) for document, score in pairs]
+        scores = [float(score) for _, score in pairs]
+        sign = -1 if self._are_distances(scores, type(store).__name__) else 1
+        documents = (document for document, _ in pairs)
+        return [
+            Hit(doc.metadata, sign * score) for doc, score in zip(documents, scores, strict=True)
+        ]
 
-    def _sign(self, scores: list[float], store: str) -> int:
-        """Return 1 for similarities, -1 for distances.
+    def _are_distances(self, scores: list[float], store: str) -> bool:
+        """Return whether lower scores are better, as declared or as their order shows.
 
         Raises:
-            PluginError: the order of the documents says otherwise.
+            PluginError: the order of the documents contradicts it.
         """
         values = np.array(scores)
-        seen = {"similarity"} if is_rising(-values) else set()
-        seen |= {"distance"} if is_rising(values) else set()
+        rises, falls = is_rising(values), is_rising(-values)  # best first: distances rise
         declared = self._direction if self.scores == "auto" else self.scores
-        if len(seen) == 2 or (seen and declared and declared not in seen):
+        is_contrary = (rises and declared == "similarity") or (falls and declared == "distance")
+        if (rises and falls) or is_contrary:
             raise PluginError(
-                f"{store} gave scores that {'rise and fall' if len(seen) == 2 else 'run'} against "
+                f"{store} gave scores that {'rise and fall' if rises and falls else 'run'} against "
                 f"its order, best first (scores={self.scores}); say what they are with "
                 "scores=similarity, distance, relevance or none"
             )
-        if seen:
-            self._direction = "distance" if "distance" in seen else "similarity"
-        return -1 if (declared or self._direction) == "distance" else 1
+        if rises or falls:
+            self._direction = "distance" if rises else "similarity"
+        return (declared or self._direction) == "distance"

@@ -13,14 +13,14 @@ from target_bench.search.external import ExternalRetriever, Hit
 
 
 class LlamaIndexRetriever(ExternalRetriever):
-    """Asks a ``BaseRetriever`` or an index of LlamaIndex, one node per table or several.
+    """Ask a ``BaseRetriever`` or an index of LlamaIndex, with one or several nodes a table.
 
     Needs: extra llama-index; a retriever of yours.
 
-    It is filled already, or made by a function from a list of nodes. It is asked for ``top_k``
-    nodes through its attribute ``similarity_top_k``; a retriever that has none gives as many as it
-    likes, and that is said. Nodes have scores, higher is better; where they are missing or rise,
-    the order alone is the ranking, and the latter is said.
+    It has its nodes already, or a function makes it from a list of nodes. It is asked for ``top_k``
+    nodes through its attribute ``similarity_top_k``; a retriever without it returns as many as it
+    likes, and a note says so. Nodes have scores, higher is better; where scores are missing or rise
+    the order alone is the ranking, and a note says that they rise.
     """
 
     packages = ("llama-index-core",)

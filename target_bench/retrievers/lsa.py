@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 
 _BLOCK_CELLS = 4_000_000
 _MORE_DIMENSIONS = 10  # drawn than are kept
-_SHORTEST = 1e-6  # of vectors of length 1; a shorter remainder points where rounding errors say
+_SHORTEST = 1e-6  # of a projected unit vector; the direction of a shorter one is a rounding error
 
 
 @dataclass(eq=False, repr=False)
@@ -37,8 +37,8 @@ class LSA(TfIdf):
     """Cosine in the space of the largest singular vectors of the TF-IDF matrix.
 
     Dimensions, iterations and words were chosen on the validation splits of FeTaQA and TabFact.
-    Every table has a score, perhaps a negative one, so ``top_k`` tables come back; only a query
-    without any known word gets none. Dimensions that have no singular value are left out.
+    Every table has a score, which may be negative, so rankings have ``top_k`` tables; that of a
+    query without any known word is empty. Dimensions with singular value 0 are dropped.
 
     Args:
         dims: how many dimensions to keep. A corpus has no more than it has tables, or different

@@ -1,4 +1,4 @@
-"""Reranking: the best tables of one retriever, read again with the query by a cross-encoder."""
+"""Rerank the best tables of another retriever with a cross-encoder."""
 
 import importlib.util
 from collections.abc import Mapping, Sequence
@@ -113,8 +113,8 @@ class Rerank(BatchRetriever):
         scores = np.zeros(candidates.rows.shape)
         scores[filled] = self._scorer.scores(self._pairs(queries, candidates))
         if self.weight < 1:
-            first = self._first_scores(candidates)
-            scores = self.weight * _scale_scores(scores, filled) + (1 - self.weight) * first
+            retrieved = self._scale_retriever_scores(candidates)
+            scores = self.weight * _scale_scores(scores, filled) + (1 - self.weight) * retrieved
         return _rank_tables(self._corpus, candidates.rows, scores, top_k)
 
     def _pairs(self, queries: Sequence[str], candidates: Candidates) -> list[tuple[str, str]]:
@@ -128,7 +128,7 @@ class Rerank(BatchRetriever):
             if i >= 0
         ]
 
-    def _first_scores(self, candidates: Candidates) -> Floats:
+    def _scale_retriever_scores(self, candidates: Candidates) -> Floats:
         if candidates.scores is None:
             raise ConfigError(
                 f"{self._inner.label} ranks without scores, which weight={self.weight} needs; "

@@ -1,4 +1,4 @@
-"""Retrieval by everything that a table and its best row say, without and with an encoder."""
+"""Retrieval by lexical evidence of a table and its best row, without and with an encoder."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -43,7 +43,7 @@ _CELLS = 4_000_000  # scores of rows held at a time
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Rows(BatchRetriever):
-    """A weighted sum of lexical evidence, the best row of a table included.
+    """A weighted sum of lexical evidence, including that of the best row of a table.
 
     Kinds of evidence: ``title`` and ``all`` (BM25 of title, section and header, and of all words),
     ``numbers`` by their value, ``title_phrases`` and ``phrases`` (pairs of words that stand
@@ -111,13 +111,13 @@ class Rows(BatchRetriever):
 
 @dataclass(eq=False, repr=False)
 class Best(Rows):
-    """The retriever of the project that needs no network and finds most.
+    """The retriever with the highest recall of those that need no network.
 
     Needs: extra dense; MiniLM (download).
 
     The score is that of ``rows`` plus the cosine of the query's vector with the table's. Evidence
-    being a share of what the query says, a long query that is met in full and a short one give the
-    cosine the same room. All tables are scored; there are no candidates.
+    is a share of the query's words, so the cosine counts as much for long queries as for short
+    ones. All tables are scored.
 
     Trained on: the weights on the validation splits of FeTaQA and TabFact, see ``rows``.
 
@@ -193,11 +193,11 @@ class Best(Rows):
             cosines = vectors[block].astype(np.float64) @ tables
             if self.chunk is not None:
                 cosines = np.maximum.reduceat(cosines, self._starts, axis=1)
-            some = queries[block]
-            for inner in self._blocks(len(some)):
-                scores = self._scores(some[inner])
+            in_block = queries[block]
+            for inner in self._blocks(len(in_block)):
+                scores = self._scores(in_block[inner])
                 scores += self.cosine * cosines[inner]
-                if self.cosine:  # the one part that a model computes
+                if self.cosine:  # single precision, as a model computes it
                     scores = round_to_grade(scores, self.cosine, SINGLE)
                 parts.append(best_columns(scores, top_k))
         return Ranked(self._ids, *stack_rankings(parts))

@@ -29,11 +29,10 @@ class TfIdf(BatchRetriever):
         hashed: hash n-grams into 2^24 buckets (DrQA, Chen et al. 2017, section 3.1) in place of
             keeping a vocabulary.
         tokens: the regular expression of a token.
-        fold: leave accents off.
+        fold: remove accents.
         stopwords: bm25s' list of stop words to leave out: ``en_plus``, ``en`` or ``none``.
         stemmer: the Snowball stemmer, ``english`` or ``none``.
-        language: of the words: what is not ``none`` of the two before is then of this language;
-            ``auto`` tells it from the tables.
+        language: of stop words and stemmer, unless they are ``none``; ``auto`` detects it.
     """
 
     packages = _PACKAGES  # without an annotation, so that it is no setting

@@ -46,7 +46,7 @@ class FactVerification(Task[JudgedLabels]):
     view = View(
         "tables that were retrieved for a statement",
         "a label: True, False or Not Enough Information",
-        summary=lambda report: _summarise(report),
+        summary=lambda report: _summarize(report),  # the function below
     )
 
     def __init__(self, labels: LabelMode = "strict") -> None:
@@ -69,7 +69,7 @@ class FactVerification(Task[JudgedLabels]):
         return label_metrics(self.labels)
 
     def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedLabels:
-        """Return the labels, a failed answer as none."""
+        """Return predicted labels, None for a failed answer, and gold labels."""
         labels = self._reader.read_all(dataset, predictions)
         return JudgedLabels(labels, [_read_gold(query) for query in dataset.queries])
 
@@ -91,7 +91,7 @@ class FactVerification(Task[JudgedLabels]):
         return {"confusion": rows}
 
 
-def _summarise(report: Mapping[str, Any]) -> list[SummaryBlock]:
+def _summarize(report: Mapping[str, Any]) -> list[SummaryBlock]:
     """Return the confusion table, one line per gold label."""
     return [
         SummaryBlock(f"gold {gold}", {f"as {predicted}": n for predicted, n in row.items() if n})

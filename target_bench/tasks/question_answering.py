@@ -1,7 +1,7 @@
 """Table question answering: is the answer right?"""
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from target_bench.core.metric import Metric
 from target_bench.core.reasoning import READING
@@ -22,9 +22,9 @@ from target_bench.models.answer_reading import AnswerReader, answer_alone
 class QuestionAnswering(Task[JudgedValues]):
     """Free-form and short answers, compared with the reference answers of each question.
 
-    A question whose answer is a list of values has them in its metadata as ``values``, and what
-    they stand for as numbers and dates, where that is known, as ``canonical_values``. Answers of
-    over 100,000 characters are counted as unreadable, and wrong.
+    A question whose answer is a list of values has them in its metadata as ``values``, and the
+    numbers and dates that they stand for, where these are known, as ``canonical_values``. Answers
+    of over 100,000 characters are unreadable and wrong.
 
     Args:
         bertscore: the model of the additional metric BERTScore, as in ``roberta-large`` or
@@ -49,11 +49,10 @@ class QuestionAnswering(Task[JudgedValues]):
         metrics: list[Metric[JudgedValues]] = []
         number = count_references([query.references for query in queries])
         metrics += text_metrics(number, READING, set(read_forms(queries)))
-        if queries and all("values" in query.metadata for query in queries):
-            known = {"canonical_values" in query.metadata for query in queries}
-            metrics.append(
-                DenotationAccuracy("some" if len(known) > 1 else "yes" if True in known else "no")
-            )
+        if _are_lists(queries):
+            n_tagged = sum("canonical_values" in query.metadata for query in queries)
+            all_or_some: Literal["yes", "some"] = "yes" if n_tagged == len(queries) else "some"
+            metrics.append(DenotationAccuracy(all_or_some if n_tagged else "no"))
         if self.bertscore is not None:
             from target_bench.metrics.bertscore import BERTScore
 
@@ -62,12 +61,12 @@ class QuestionAnswering(Task[JudgedValues]):
 
     def main_metric(self, queries: Sequence[Query]) -> str:
         """Return denotation for lists of values, exact match for short answers, else BLEU."""
-        if queries and all("values" in query.metadata for query in queries):
+        if _are_lists(queries):
             return "denotation"
         return "exact_match" if have_short_answers(queries) else "sacrebleu"
 
     def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedValues:
-        """Return the answers without their reasoning blocks; a failed or unfinished one as None."""
+        """Return the answers without reasoning; None for one that failed or was not finished."""
         queries = dataset.queries
         return JudgedValues(
             self._reader.read_all(dataset, predictions),
@@ -85,14 +84,19 @@ class QuestionAnswering(Task[JudgedValues]):
         return [VERSION]
 
 
+def _are_lists(queries: Sequence[Query]) -> bool:
+    """Return whether the answers to all queries are lists of values."""
+    return bool(queries) and all("values" in query.metadata for query in queries)
+
+
 def _read_answer(text: str) -> str | None:
-    """Return an answer without its blocks of reasoning; None if there is none or it is too long."""
+    """Return an answer without reasoning; None if nothing is left or it is too long."""
     answer = answer_alone(text)
     return None if answer is None or len(answer) > MOST_CHARACTERS else answer
 
 
 def _read_values(query: Query) -> list[tuple[str, str]]:
-    """Return the values of a reference, each with what it stands for where that is known."""
+    """Return the values of a reference, each with the number or date that it stands for, or ""."""
     values = query.metadata.get("values", ())
-    meant = query.metadata.get("canonical_values") or [""] * len(values)
-    return list(zip(values, meant, strict=True))
+    canonical = query.metadata.get("canonical_values") or [""] * len(values)
+    return list(zip(values, canonical, strict=True))

@@ -14,7 +14,7 @@ from target_bench.data import highlights
 from target_bench.data.highlights import grid_rows, select_places
 from target_bench.metrics.text import VERSION as TEXT_VERSION
 from target_bench.metrics.text import count_references
-from target_bench.models.answer_reading import AnswerReader, answer_alone, get_text
+from target_bench.models.answer_reading import AnswerReader, answer_alone
 from target_bench.models.prompts.prompting import CellPrompter, load_prompt
 from target_bench.tables import totto_text
 from target_bench.tables.descriptions import OF, VERSION, JudgedDescriptions, description_metrics
@@ -23,10 +23,10 @@ from target_bench.tables.totto_text import TableEvidence
 
 @dataclass(frozen=True)
 class JudgedSentences(JudgedDescriptions):
-    """Sentences, and what is wrong with the highlighted cells of each query.
+    """Sentences, and the faults of highlighted cells.
 
     Attributes:
-        faults: of each query; None where its highlighted cells are those of its table.
+        faults: the fault of each query; None where all highlighted cells are in its table.
     """
 
     faults: Sequence[str | None] = ()
@@ -36,11 +36,11 @@ class TableToText(Task[JudgedSentences]):
     """Sentences about highlighted cells, compared with references.
 
     The table of a query is given: its first gold table. Highlighted cells that are not in the table
-    are left out, of prompts and of what a sentence should hold, and counted.
+    are counted, and left out of prompts and of evidence.
 
     Args:
-        references: ``all``: a sentence is compared with every reference of its query; ``first``:
-            with the first one alone, as in the single-reference mode of ToTTo's scripts.
+        references: ``all`` references of a query, or only the ``first``, as in the single-reference
+            mode of ToTTo's scripts.
         bertscore: the model of the additional metric BERTScore, as in ``roberta-large`` or
             ``folder@6``, which names a layer (extra bertscore); None for none.
         bleurt: the checkpoint of the additional metric BLEURT, a folder that transformers reads
@@ -58,8 +58,8 @@ class TableToText(Task[JudgedSentences]):
         "a table with highlighted cells",
         "a sentence that describes them",
         slices=("overlap_subset",),
-        summary=lambda report: _summary(report),
-        remarks=lambda report: _remarks(report),
+        summary=lambda report: _summarize(report),  # functions below
+        remarks=lambda report: _list_remarks(report),
     )
 
     def __init__(
@@ -68,7 +68,7 @@ class TableToText(Task[JudgedSentences]):
         bertscore: str | None = None,
         bleurt: str | None = None,
     ) -> None:
-        self._reading = AnswerReader(answer_alone)
+        self._reader = AnswerReader(answer_alone)
         self.references = references
         self.bertscore = bertscore
         self.bleurt = bleurt
@@ -77,14 +77,10 @@ class TableToText(Task[JudgedSentences]):
     def _prompt_writer(
         self, options: RunConfig, _databases: Mapping[str, Path], _follows_schema: bool
     ) -> CellPrompter:
-        """Make what names the highlighted cells."""
+        """Make the writer of prompts with highlighted cells."""
         prompt = load_prompt(self, options)
         return CellPrompter(
-            self.name,
-            prompt,
-            options.table_format,
-            prompt.tokens,
-            answer=self.answer,
+            self.name, prompt, options.table_format, prompt.tokens, answer=self.answer
         )
 
     def metrics(
@@ -104,20 +100,23 @@ class TableToText(Task[JudgedSentences]):
         return metrics
 
     def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedSentences:
-        """Return the sentences without their reasoning blocks, and the cells they should describe.
+        """Return the sentences without reasoning, and the cells that they should describe.
 
         Raises:
-            BudgetError: the budget is spent.
+            BudgetError: no time is left.
         """
-        texts = [get_text(predictions.answers[query.id]) for query in dataset.queries]
-        evidences = [_read_evidence(query, dataset.corpus) for query in dataset.queries]
+        evidence, faults = [], []
+        for query in dataset.queries:
+            cells, fault = _read_evidence(query, dataset.corpus)
+            evidence.append(cells)
+            faults.append(fault)
         references = self._select_references(dataset.queries)
         return JudgedSentences(
-            [None if text is None else self.parse(text) for text in texts],
+            self._reader.read_all(dataset, predictions),
             references,
-            [evidence for evidence, _ in evidences],
+            evidence,
             totto_text.is_padded(references),
-            [fault for _, fault in evidences],
+            faults,
         )
 
     def _select_references(self, queries: Sequence[Query]) -> list[tuple[str, ...]]:
@@ -125,7 +124,7 @@ class TableToText(Task[JudgedSentences]):
         return [tuple(query.references)[:number] for query in queries]
 
     def parse_answers(self, examples: JudgedSentences) -> Sequence[str | None]:
-        """Return the sentence read in each answer; None where there is none, or it is too long."""
+        """Return the sentence in each answer; None where there is none, or it is too long."""
         return examples.readable
 
     def settings(self) -> list[str]:
@@ -133,7 +132,7 @@ class TableToText(Task[JudgedSentences]):
         return [VERSION, TEXT_VERSION]
 
     def report(self, dataset: Dataset, examples: JudgedSentences) -> dict[str, Any]:
-        """Return the queries with an unusable highlight or value."""
+        """Return fault of highlights or values -> the queries that have it."""
         ids_by_fault: dict[str, list[str]] = {}
         read = zip(dataset.queries, examples.evidence, examples.faults, strict=True)
         for query, evidence, fault in read:
@@ -141,24 +140,15 @@ class TableToText(Task[JudgedSentences]):
                 ids_by_fault.setdefault(problem, []).append(query.id)
         return {"faults": ids_by_fault} if ids_by_fault else {}
 
-    def parse(self, text: str) -> str | None:
-        """Return the sentence without its reasoning blocks; None if it holds nothing else.
 
-        Raises:
-            BudgetError: the budget is spent.
-        """
-        sentence: str | None = self._reading(text)
-        return sentence
-
-
-def _summary(report: Mapping[str, Any]) -> list[SummaryBlock]:
+def _summarize(report: Mapping[str, Any]) -> list[SummaryBlock]:
     return [
         SummaryBlock(f"queries with {fault}", {"queries": len(ids)}, f"the first is {ids[0]}")
         for fault, ids in (report.get("faults") or {}).items()
     ]
 
 
-def _remarks(report: Mapping[str, Any]) -> dict[str, list[str]]:
+def _list_remarks(report: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return the faults of each query that has any."""
     faults: dict[str, list[str]] = {}
     for fault, ids in (report.get("faults") or {}).items():
@@ -168,7 +158,7 @@ def _remarks(report: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _read_evidence(query: Query, corpus: Corpus) -> tuple[TableEvidence, str | None]:
-    """Return the cells of a query as the metrics read them, and the fault of its highlights."""
+    """Return the highlighted cells of a query for metrics, and the fault of its highlights."""
     if not query.gold:
         return TableEvidence("", ""), "no table"
     table = corpus[query.gold[0]]

@@ -45,9 +45,9 @@ class JudgedStatements(JudgedSQL):
     """Judged predictions with the statements and their results; n queries.
 
     Attributes:
-        judged: what became of each answer.
-        gold_retrieved: whether all gold tables of each query had been retrieved; empty where
-            nothing was.
+        judged: the judged answer to each query.
+        gold_retrieved: whether all gold tables of each query were retrieved; empty where no query
+            has retrieved tables.
     """
 
     judged: Sequence[JudgedAnswer] = ()
@@ -73,26 +73,25 @@ _COMPARED = {
 
 
 class TextToSQL(Task[JudgedStatements], AnswerJudge):
-    """Predicted SQL is executed, and its result compared with that of the gold SQL.
+    """Results of predicted SQL, compared with those of the gold SQL.
 
     A prediction runs on the database that it names (as ``{"sql": ..., "database_id": ...}``), else
     on that of the first retrieved table, else, where nothing was retrieved, on that of the query.
     The gold runs on the database of the query. A query whose database is missing or cannot be read
-    is not runnable: it is in no denominator. A prediction of more than 100,000 characters is not
-    run.
+    is not runnable: no score counts it. A prediction of more than 100,000 characters is not run.
 
     Args:
         engine: ``sqlite`` runs every database in its own engine; ``duckdb`` runs SQLite databases
-            as copies in DuckDB, statements translated, and leaves out queries whose gold gives
+            as copies in DuckDB, with translated statements, and leaves out queries whose gold has
             another result there.
         rule: which rule the verdicts follow; every rule is scored.
         timeout: seconds that one statement may take.
-        repeats: how often gold and prediction are run for R-VES; 1 for none.
+        repeats: how often gold and prediction are run for R-VES, which 1 leaves out.
         workers: how many processes run statements; None for one a core. It changes no score.
-        dialect: of predictions, with the engine ``duckdb``: ``sqlite`` runs them in SQLite and,
-            translated, in DuckDB, scores them by SQLite's rows, and counts those that give others
-            in DuckDB as ``translation_differs``; ``duckdb`` asks for SQL of DuckDB and runs it as
-            it is.
+        dialect: of predictions, with the engine ``duckdb``. ``sqlite`` runs them in SQLite and,
+            translated, in DuckDB; SQLite's rows are scored, and predictions with other rows in
+            DuckDB are counted as ``translation_differs``. ``duckdb`` asks for DuckDB's SQL and runs
+            it as it is.
 
     Raises:
         ConfigError: ``timeout`` is not a number above 0, ``repeats`` or ``workers`` is less than
@@ -109,7 +108,7 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
         "the schema of the database of the tables that were retrieved for a question",
         "a SQL statement",
         slices=("hardness", "difficulty", "database", _RETRIEVED),
-        summary=lambda report: _summarize(report),
+        summary=lambda report: _summarize(report),  # functions and names below
         breakdown=lambda report: {_WHY[why]: n for why, n in report.get("wrong", {}).items()},
         properties=("outcome", _RETRIEVED),
         detail=lambda record: {name: record[name] for name in _DETAIL if name in record},
@@ -163,7 +162,7 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
     def _prompt_writer(
         self, options: RunConfig, databases: Mapping[str, Path], _follows_schema: bool
     ) -> SchemaPrompter:
-        """Make what shows schemas; JSON is asked for in words, so any generator can give it."""
+        """Make the writer of prompts with schemas; they ask for JSON in words, as for any server."""
         prompt = load_prompt(self, options)
         return SchemaPrompter(
             self.name,
@@ -203,7 +202,7 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
         answers = _make_answers(dataset.queries, generations, retrievals)
         settings = self.settings()
 
-        def holds(judgement: Judgement | None, answer: SQLAnswer) -> bool:
+        def is_current(judgement: Judgement | None, answer: SQLAnswer) -> bool:
             if judgement is None:
                 return False
             with suppress(KeyError, TypeError, ValueError):
@@ -212,7 +211,7 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
                 return judged.is_final and judgement.fingerprint == now
             return False
 
-        return [q for q in dataset.queries if not holds(stored.get(q.id), answers[q.id])]
+        return [q for q in dataset.queries if not is_current(stored.get(q.id), answers[q.id])]
 
     def make_judgements(
         self,
@@ -241,13 +240,11 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
         """Return the judged answers to all queries of the dataset, in its order."""
         judgements = (predictions.judgements[query.id] for query in dataset.queries)
         judged = [JudgedAnswer.from_json(stored.query_id, stored.record) for stored in judgements]
-        # The tables of predictions alone, and of no-context, are no tables.
-        ranked = {
-            q: ranking.tables for q, ranking in predictions.rankings.items() if ranking.tables
-        }
-        retrieved = [_are_shown(query.gold, ranked.get(query.id, ())) for query in dataset.queries]
+        # scored predictions and no-context have no tables for any query
+        tables = {id: ranking.tables for id, ranking in predictions.rankings.items()}
+        retrieved = [_are_shown(query.gold, tables.get(query.id, ())) for query in dataset.queries]
         queries = [answer.query for answer in judged]
-        return JudgedStatements(queries, judged, retrieved if ranked else ())
+        return JudgedStatements(queries, judged, retrieved if any(tables.values()) else ())
 
     def properties(self, examples: JudgedStatements) -> dict[str, list[str]]:
         """Return the outcome of each answer, and whether the gold tables had been retrieved."""
@@ -300,7 +297,7 @@ def _are_shown(gold: Sequence[TableId], ranking: Sequence[TableId]) -> bool:
 
 
 _UNSCORED = ("not_runnable", "gold_failed")  # no fault of the prediction
-_NOTES = 5
+_MOST_NOTES = 5
 _DETAIL: tuple[str, ...] = (
     "verdict",
     "reason",
@@ -326,15 +323,15 @@ def _summarize(report: Mapping[str, Any]) -> list[SummaryBlock]:
         shares = [_describe_wrong(name, counts) for name, counts in report["wrong"].items()]
         blocks.append(SummaryBlock("wrong", text=", ".join(shares), is_always_shown=True))
     notes = report.get("notes", ())
-    blocks += [SummaryBlock("note", text=note) for note in notes[:_NOTES]]
-    if len(notes) > _NOTES:
-        more = f"{len(notes) - _NOTES} more notes are in scores.json"
+    blocks += [SummaryBlock("note", text=note) for note in notes[:_MOST_NOTES]]
+    if len(notes) > _MOST_NOTES:
+        more = f"{len(notes) - _MOST_NOTES} more notes are in scores.json"
         blocks.append(SummaryBlock("", text=more))
     return [*blocks, *_list_groups(report.get("by", {}))]
 
 
 def _count_judged(report: Mapping[str, Any]) -> SummaryBlock:
-    """Return over how many queries the scores are, in which engine, and why not over all."""
+    """Return how many queries are scored, in which engine, and why others are left out."""
     left_out = report["not_runnable"]
     reasons = [f"{n} {_LEFT_OUT[why]}" for why, n in left_out.items()]
     counts = f"{report['judged']} of {report['judged'] + sum(left_out.values())} queries"
@@ -352,7 +349,7 @@ _WHY: Mapping[str, str] = {
 
 
 def _describe_wrong(name: str, counts: Mapping[str, int]) -> str:
-    """Say how many predictions are wrong for one reason, and how many name what is not there."""
+    """Say how many predictions are wrong, and how many of them name unknown tables or columns."""
     unknown = [
         f"{counts[outcome]} of unknown {what}s"
         for outcome, what in (("unknown_table", "table"), ("unknown_column", "column"))

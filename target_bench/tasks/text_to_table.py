@@ -1,9 +1,10 @@
-"""Text to table: are the tables that an answer holds those of the reference?"""
+"""Text to table: are the tables in an answer those of the reference?"""
 
 import hashlib
 import json
 from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from target_bench.core.credentials import without_secrets
@@ -36,10 +37,10 @@ Compared = Sequence[ComparedTables]
 
 _HEADERS = {"row": Headers(column=False), "column": Headers(row=False), "both": Headers()}
 
-
-# The fingerprint of a judgement that a judge failed to make: the next time asks again.
 _UNANSWERED = "unanswered"
-_AT_ONCE = 64  # answers that a model is asked about together
+"""The fingerprint of a judgement that a judge failed to make: it is made again by the next run."""
+
+_AT_ONCE = 64  # answers that a judge is asked about together
 
 
 class TextToTable(Task[Compared], AnswerJudge):
@@ -67,7 +68,7 @@ class TextToTable(Task[Compared], AnswerJudge):
         "a text",
         "tables, in Markdown, HTML, LaTeX, CSV or JSON",
         slices=("format",),
-        summary=lambda report: _summary(report),
+        summary=lambda report: _summarize(report),  # the function below
     )
 
     def __init__(self, table_format: TableFormat = "text", judged_by: Any = None) -> None:
@@ -110,7 +111,7 @@ class TextToTable(Task[Compared], AnswerJudge):
     def _prompt_writer(
         self, options: RunConfig, _databases: Mapping[str, Path], _follows_schema: bool
     ) -> TablePrompter:
-        """Make what writes the instruction of each query into its request."""
+        """Make the writer of prompts with the instruction of each query."""
         prompt = load_prompt(self, options)
         return TablePrompter(
             self.name,
@@ -165,12 +166,14 @@ class TextToTable(Task[Compared], AnswerJudge):
             BudgetError: the time for all of them is over.
         """
         for start in range(0, len(queries), _AT_ONCE):
-            some = queries[start : start + _AT_ONCE]
-            compared = {query.id: self._pair(query, generations[query.id]) for query in some}
+            batch = queries[start : start + _AT_ONCE]
+            compared = {query.id: self._compare(query, generations[query.id]) for query in batch}
             replies = self._ask_judge(compared)
-            for query in some:
+            for query in batch:
                 check_time()
-                record = _record(compared[query.id]) | _p_score_record(replies.get(query.id))
+                record = _make_record(compared[query.id])
+                if query.id in replies:
+                    record |= _record_p_score(replies[query.id])
                 fingerprint = self._fingerprint(query, generations[query.id])
                 yield Judgement(query.id, _UNANSWERED if FAILED in record else fingerprint, record)
 
@@ -192,7 +195,7 @@ class TextToTable(Task[Compared], AnswerJudge):
         return self._pair_judge.ask(pairs)
 
     def examples(self, dataset: Dataset, predictions: Predictions) -> list[ComparedTables]:
-        """Return each answer beside its reference, a failed one as None.
+        """Return each answer beside its reference.
 
         Raises:
             DataError: an answer is not judged.
@@ -205,13 +208,12 @@ class TextToTable(Task[Compared], AnswerJudge):
                     "answers first, with judge_answers or target-bench score RUN"
                 )
             record = predictions.judgements[query.id].record
-            examples.append(self._pair(query, predictions.answers[query.id], record))
+            examples.append(self._compare(query, predictions.answers[query.id], record))
         return examples
 
-    def _pair(
-        self, query: Query, reply: Generation, record: Mapping[str, Any] | None = None
+    def _compare(
+        self, query: Query, reply: Generation, record: Mapping[str, Any] = MappingProxyType({})
     ) -> ComparedTables:
-        record = record or {}
         score = record.get("p_score")
         return ComparedTables(
             get_text(reply),
@@ -231,8 +233,8 @@ class TextToTable(Task[Compared], AnswerJudge):
         return collect_findings(examples, self._pair_judge is not None)
 
 
-def _summary(report: Mapping[str, Any]) -> list[SummaryBlock]:
-    """Sum up faults, a line each."""
+def _summarize(report: Mapping[str, Any]) -> list[SummaryBlock]:
+    """Return faults, numbers of tables and the P-Score, a line each."""
     faults = report["faults"]
     blocks = [
         SummaryBlock("answers by fault", faults, "" if faults else "none"),
@@ -252,8 +254,8 @@ def _read_headers(query: Query) -> Headers:
     return _HEADERS[headers]
 
 
-def _record(compared: ComparedTables) -> dict[str, Any]:
-    """Return the record of an answer, without what judges say."""
+def _make_record(compared: ComparedTables) -> dict[str, Any]:
+    """Return the record of an answer without a judge's replies."""
     answer = compared.answer
     return {
         "verdict": answer.error or "readable",
@@ -263,10 +265,8 @@ def _record(compared: ComparedTables) -> dict[str, Any]:
     }
 
 
-def _p_score_record(replies: Sequence[Generation] | None) -> dict[str, Any]:
-    """Return the replies of the judge in both orders and the P-Score, or why there are none."""
-    if replies is None:
-        return {}
+def _record_p_score(replies: Sequence[Generation]) -> dict[str, Any]:
+    """Return the replies of the judge in both orders and the P-Score, or the error."""
     errors = [reply.error for reply in replies if reply.error is not None]
     if errors:
         return {FAILED: {"p_score": without_secrets(errors[0])}}
