@@ -6,23 +6,23 @@ from typing import Any
 from target_bench.core.errors import MissingExtraError
 from target_bench.core.schema import GenerationRequest
 from target_bench.models.cache import ModelReply
-from target_bench.models.remote.remote_generator import WrappedModel, make_reply
+from target_bench.models.remote.remote_generator import ExternalModelGenerator, make_reply
 
 
-class LangChain(WrappedModel):
-    """Asks a chat model, or a chain that takes messages and gives a message or text.
+class LangChain(ExternalModelGenerator):
+    """Ask a chat model, or a chain that takes messages and returns a message or text.
 
     Needs: extra langchain; a model of yours.
 
-    A failed answer has an ``error`` that begins with its kind, as ``rate_limit``
-    or ``timeout``, and ``raised`` for all else. Trying again is left to the
-    model (``max_retries``). It is asked in threads; ``concurrency=1`` suits one that bears none.
+    A failed answer has an ``error`` that begins with its kind, as ``rate_limit`` or ``timeout``, or
+    else with ``raised``. Retries are left to the model (``max_retries``). It is called in threads;
+    give ``concurrency=1`` for a model that is not thread-safe.
 
     Args:
-        model: a ``BaseChatModel`` or another ``Runnable``, or where to find it: ``module:name`` or
-            ``path/file.py:name`` of one, or of a function or class that gives one when it is
-            called without arguments.
-        concurrency: how many requests are under way at most.
+        model: a ``BaseChatModel`` or another ``Runnable``; or ``module:name`` or
+            ``path/file.py:name`` of one, or of a function or class that returns one when called
+            without arguments.
+        concurrency: how many requests are in flight at most.
         cache: whether answers are recorded, and recorded ones used.
     """
 
@@ -42,7 +42,7 @@ class LangChain(WrappedModel):
         classes = {"system": SystemMessage, "user": HumanMessage, "assistant": AIMessage}
         reply = self._model.invoke([classes[m.role](content=m.content) for m in request.messages])
         if isinstance(reply, str):
-            return make_reply(reply, None, None, (None, None))
+            return make_reply(reply)
         if not isinstance(reply, BaseMessage):
             raise TypeError(f"it gave a {type(reply).__name__}, neither a message nor text")
         usage: Any = getattr(reply, "usage_metadata", None) or {}

@@ -6,7 +6,7 @@ from typing import Any
 from target_bench.core.errors import MissingExtraError
 from target_bench.core.schema import GenerationRequest
 from target_bench.models.cache import ModelReply
-from target_bench.models.remote.remote_generator import WrappedModel, make_reply
+from target_bench.models.remote.remote_generator import ExternalModelGenerator, make_reply
 
 _COUNTS = (
     ("prompt_tokens", "completion_tokens"),
@@ -14,22 +14,22 @@ _COUNTS = (
     ("prompt_token_count", "candidates_token_count"),
     ("prompt_eval_count", "eval_count"),
 )
-"""Providers' names of the tokens of prompt and answer."""
+"""Providers' names for the number of tokens of prompt and answer."""
 
 
-class LlamaIndex(WrappedModel):
-    """Asks an ``LLM`` of LlamaIndex through its method ``chat``.
+class LlamaIndex(ExternalModelGenerator):
+    """Ask an ``LLM`` of LlamaIndex through its method ``chat``.
 
     Needs: extra llama-index; a model of yours.
 
-    A failed answer has an ``error`` that begins with its kind, as ``rate_limit``
-    or ``timeout``, and ``raised`` for all else. Trying again is left to the
-    model (``max_retries``). It is asked in threads; ``concurrency=1`` suits one that bears none.
+    A failed answer has an ``error`` that begins with its kind, as ``rate_limit`` or ``timeout``, or
+    else with ``raised``. Retries are left to the model (``max_retries``). It is called in threads;
+    give ``concurrency=1`` for a model that is not thread-safe.
 
     Args:
-        model: an ``LLM``, or where to find it: ``module:name`` or ``path/file.py:name`` of one, or
-            of a function or class that gives one when it is called without arguments.
-        concurrency: how many requests are under way at most.
+        model: an ``LLM``; or ``module:name`` or ``path/file.py:name`` of one, or of a function or
+            class that returns one when called without arguments.
+        concurrency: how many requests are in flight at most.
         cache: whether answers are recorded, and recorded ones used.
     """
 

@@ -17,7 +17,9 @@ from target_bench.models.remote.failures import Failure
 from target_bench.models.remote.openai_client import ModelServer
 from target_bench.models.remote.remote_generator import Ask, RemoteGenerator, make_reply
 
-_OWN = ("model", "messages", "temperature", "max_tokens", "seed", "response_format", "stream", "n")
+_RESERVED = (  # parameters of a request that ``extra`` may not set
+    *("model", "messages", "temperature", "max_tokens", "seed", "response_format", "stream", "n"),
+)
 _CHANGES_NO_ANSWER = (
     "api_key_env",
     "timeout",
@@ -33,7 +35,7 @@ _FENCE = re.compile(r"\A\s*```[A-Za-z]*\s*\n(?P<inner>.*?)\n?\s*```\s*\Z", re.DO
 
 @dataclass(eq=False, repr=False)
 class OpenAI(RemoteGenerator):
-    """Asks a chat model, many requests at a time, each answer once and for all.
+    """Ask a chat model, many requests at a time, and record every answer.
 
     Needs: extra openai; a server.
 
@@ -47,19 +49,18 @@ class OpenAI(RemoteGenerator):
         base_url: the server; default: $OPENAI_BASE_URL, else OpenAI's own.
         api_key_env: the name of the variable that holds the key (never the key). A server named
             by ``base_url`` gets what is in it, and a placeholder if it is not set.
-        temperature: how freely words are drawn where a request does not say it; None to leave it
-            to the server always.
+        temperature: of sampling, where a request sets none; None to leave it to the server always.
         max_tokens: of an answer; None to leave it to the server.
-        seed: of the server's draws, where it has such; None to leave it out.
+        seed: of sampling, where the server has one; None to leave it out.
         timeout: seconds to wait for a connection, or for more of an answer.
         total_timeout: seconds for a whole reply; raise it for a slow model on this machine.
         max_reply_bytes: a longer reply is not read.
-        concurrency: how many requests are under way at most.
-        max_retries: how often a request is sent again at most, after a rate limit (as its
+        concurrency: how many requests are in flight at most.
+        max_retries: how often a request is retried at most, after a rate limit (as its
             ``Retry-After`` says), a timeout, a lost connection or an error of the server.
         prices: of ``input`` and ``output``, per million tokens. Without them a server on this
-            machine (localhost) costs nothing, and is not asked about.
-        extra: further parameters of a request, as the server names them.
+            machine (localhost) is free, and no question is asked before the first request.
+        extra: further parameters of a request, by their names in the API.
         cache: whether answers are recorded, and recorded ones used.
     """
 
@@ -83,7 +84,7 @@ class OpenAI(RemoteGenerator):
 
     def __post_init__(self) -> None:
         check_at_least_one(max_tokens=self.max_tokens)
-        self._server = ModelServer(self, "the generator openai", _OWN, ("input", "output"))
+        self._server = ModelServer(self, "the generator openai", _RESERVED, ("input", "output"))
         self.paid = self._server.paid
         self._read_as_text: list[str] = []  # ids of queries
 
@@ -94,7 +95,7 @@ class OpenAI(RemoteGenerator):
         return kept | {"base_url": self._server.address}
 
     def estimate_cost(self, n_requests: int, input_tokens: int) -> float | None:
-        """Return the most that these requests can cost for these tokens; None without prices."""
+        """Return the highest possible cost of requests; None without prices or ``max_tokens``."""
         if self.max_tokens is None:
             return None
         return self.cost(input_tokens, n_requests * self.max_tokens)
@@ -138,7 +139,7 @@ class OpenAI(RemoteGenerator):
             def ask(request: GenerationRequest) -> tuple[ModelReply, float]:
                 body = self.body(request) | dict(self.extra or {})
                 reply, seconds = send(body, request.answer_schema is not None)
-                return _answer(reply, request), seconds
+                return _read_reply(reply, request), seconds
 
             yield ask
 
@@ -149,7 +150,7 @@ class OpenAI(RemoteGenerator):
         self._read_as_text.clear()
         self._server.other_models.clear()
         yield from super().generate_many(requests, observer)
-        for note in self._server.notes_on_models():
+        for note in self._server.note_other_models():
             observer.warning(note)
         if self._read_as_text:
             observer.warning(
@@ -161,16 +162,16 @@ class OpenAI(RemoteGenerator):
         self, request: GenerationRequest, answer: ModelReply, seconds: float | None
     ) -> Generation:
         as_text = request.answer_schema is not None and request.schema_optional
-        if as_text and _json_problem(answer.text) is not None:
+        if as_text and _find_json_problem(answer.text) is not None:
             self._read_as_text.append(request.query_id)
         return super()._make_generation(request, answer, seconds)
 
 
-def _answer(reply: Mapping[str, Any], request: GenerationRequest) -> ModelReply:
+def _read_reply(reply: Mapping[str, Any], request: GenerationRequest) -> ModelReply:
     """Read the answer in a server's reply.
 
     Raises:
-        Failure: there is none, or not in the form that was asked for.
+        Failure: there is no answer, or it is not in the requested form.
     """
     usage = reply.get("usage")
     usage = usage if isinstance(usage, dict) else {}
@@ -187,7 +188,7 @@ def _answer(reply: Mapping[str, Any], request: GenerationRequest) -> ModelReply:
     tokens = answer.input_tokens, answer.output_tokens
     if reason == "length":
         raise Failure("truncated", "max_tokens was spent before the JSON was whole", tokens=tokens)
-    problem = None if request.schema_optional else _json_problem(answer.text)
+    problem = None if request.schema_optional else _find_json_problem(answer.text)
     if problem is not None:
         raise Failure(
             "invalid_json",
@@ -198,7 +199,7 @@ def _answer(reply: Mapping[str, Any], request: GenerationRequest) -> ModelReply:
     return answer
 
 
-def _json_problem(text: str) -> str | None:
+def _find_json_problem(text: str) -> str | None:
     """Return why an answer is not JSON, perhaps in a code fence; None if it is."""
     text = without_reasoning(text)
     fence = _FENCE.match(text)

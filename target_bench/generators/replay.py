@@ -1,4 +1,4 @@
-"""Answers that a system gave elsewhere, from a predictions file."""
+"""Recorded answers of another system, from a predictions file."""
 
 import hashlib
 import json
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from target_bench.core.contract import Generator
 from target_bench.core.errors import ConfigError, DataError
@@ -29,7 +29,7 @@ _SELECT = re.compile(r"[\s(]*(?:SELECT|WITH)\b", re.IGNORECASE)
 
 @dataclass(eq=False, repr=False)
 class Replay(Generator):
-    """Reads answers from a file, plain, gzipped or zipped.
+    """Read answers from a file, plain, gzipped or zipped.
 
     Needs: a file of answers.
 
@@ -50,12 +50,11 @@ class Replay(Generator):
             of the query ids in its order.
 
     Attributes:
-        query_ids: the order of a file without query ids and without ``order``; set by whoever
-            knows the queries.
-        repeated: id of a query -> that of the earlier query which has the same id in its release,
-            as BIRD mini-dev has some twice. A file may answer that id as often, or once for all.
-        in_corpus_order: whether answers that name no query, one a line, were read in that order.
-        by_position: whether answers that name no query were read in any order.
+        query_ids: the order of a file without query ids and without ``order``; the harness sets it.
+        repeated: query id -> the id of the earlier query with the same id in its release; BIRD
+            mini-dev has such. A file may answer that id as often, or once for all.
+        in_corpus_order: whether answers without ids were read in the order of ``query_ids``.
+        by_position: whether answers without ids were read, in any order.
     """
 
     file: str
@@ -66,13 +65,13 @@ class Replay(Generator):
             if name is not None and not Path(name).is_file():
                 raise ConfigError(f"{name}: there is no such file")
         self.query_ids: Sequence[str] | None = None
-        self.repeated: Mapping[str, str] = {}
+        self.repeated: dict[str, str] = {}
         self._sampled = False
         self.in_corpus_order = False
         self.by_position = False
 
     def config(self) -> Mapping[str, Any]:
-        """Return the hashes of the files, wherever they lie, and of the order where it was set."""
+        """Return the hashes of the files, and of ``query_ids`` where they are the order."""
         names = [name for name in (self.file, self.order) if name]
         contents = [Path(name).read_bytes() for name in names]
         if self.order is None and self.query_ids is not None:
@@ -80,22 +79,21 @@ class Replay(Generator):
         return {"sha256": [hashlib.sha256(content).hexdigest() for content in contents]}
 
     def note_queries(self, queries: Sequence[Query], sampled: bool = False) -> None:
-        """Learn which queries share an id in their release (see ``Bird``).
+        """Find the queries that share an id in their release: ``7#2`` repeats ``7``.
 
         Args:
-            queries: those that are asked.
-            sampled: whether there are more, to which the file may have answers too.
+            queries: the queries of the run.
+            sampled: whether the corpus has more, to which the file may have answers too.
         """
-        parts = ((query, *query.id.rpartition("#")[::2]) for query in queries)
-        self.repeated = {
-            query.id: first
-            for query, first, index in parts
-            if first and index == str(query.metadata.get("index"))
-        }
         self._sampled = sampled and all("index" in query.metadata for query in queries)
+        self.repeated = {}
+        for query in queries:
+            first, _, index = query.id.rpartition("#")
+            if first and index == str(query.metadata.get("index")):
+                self.repeated[query.id] = first
 
     def generate(self, request: GenerationRequest) -> Generation:
-        """Return the recorded answer, marked as such; one that the file lacks is a failure."""
+        """Return the recorded answer; a missing one is a failure."""
         return self.answer(request.query_id)
 
     def answer(self, query_id: str) -> Generation:
@@ -111,7 +109,7 @@ class Replay(Generator):
         """Query id -> answer.
 
         Raises:
-            DataError: the file is broken, empty, of no known form, of another length than its
+            DataError: the file is damaged, empty, of an unknown form, of another length than its
                 order, or answers a query twice.
         """
         path = Path(self.file)
@@ -121,24 +119,25 @@ class Replay(Generator):
             raise DataError(f"{path}: the file is empty")
         start = text.lstrip()[:1]
         if self.order is not None and not _is_json(text):
-            start = ""  # one answer per line, regardless of how the first one begins
+            start = ""  # one answer a line: the first one may begin with a bracket
         if start == "[":
             records = enumerate(release.json(path), start=1)
-            return self._read_records((f"{path}, record {n}", record) for n, record in records)
+            return self._by_id(_read_record(f"{path}, record {n}", each) for n, each in records)
         if start == "{":
             return self._from_object(release, path, text)
         self.in_corpus_order = self.order is None
-        lines = text.removesuffix("\n").split("\n")
-        return self._in_order(path, "line", _as_bird([line.removesuffix("\r") for line in lines]))
+        lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
+        return self._in_order(path, "line", _convert_spider_lines(lines))
 
     def _from_object(self, release: Release, path: Path, text: str) -> dict[str, str]:
         """Read one JSON object, or one a line."""
         first = text.lstrip().partition("\n")[0]
         if _is_json(first) and text.strip() != first.strip():
-            return self._read_records(release.json_lines(path))
+            records = release.json_lines(path)
+            return self._by_id(_read_record(place, record) for place, record in records)
         answers = release.json(path)
         if any(name in answers for name in _ID_FIELDS):
-            return self._read_records([(str(path), answers)])
+            return self._by_id([_read_record(str(path), answers)])
         values = list(answers.values())
         if len(values) == 1 and isinstance(values[0], dict):
             answers = values[0]
@@ -148,39 +147,35 @@ class Replay(Generator):
         }
         is_bird = any(_BIRD in (value or "") for value in texts.values())
         if is_bird and texts.keys() <= set(self.query_ids or ()) and not _are_positions(texts):
-            is_bird = False  # in its form, with its ids
+            is_bird = False  # BIRD's form of answers, but with ids in place of positions
         if not is_bird and not self._is_by_position(path, answers):
-            return self._by_id((str(path), *item) for item in texts.items())
+            return self._by_id(_Answer(str(path), *item) for item in texts.items())
         self.in_corpus_order = self.order is None and not is_bird
         positions = [str(position) for position in range(len(texts))]
         if missing := set(positions) - texts.keys():
             raise DataError(f"{path}: no answer at position {min(missing, key=int)!r}")
         return self._in_order(path, "answer", [texts[position] for position in positions])
 
-    def _read_records(self, records: Iterable[tuple[str, Any]]) -> dict[str, str]:
-        """Query id -> answer, of (place, object)."""
-        return self._by_id(_record(place, record) for place, record in records)
-
-    def _by_id(self, texts: Iterable[tuple[str, str, str | None]]) -> dict[str, str]:
-        """Query id -> answer, of (place, id in the file, answer); None is not an answer.
+    def _by_id(self, recorded: Iterable["_Answer"]) -> dict[str, str]:
+        """Return query id -> answer.
 
         Raises:
             DataError: an id has more answers than queries.
         """
-        places: dict[str, list[str]] = {}
+        queries: dict[str, list[str]] = {}  # id in the file -> the ids of its queries
         for query_id, first in self.repeated.items():
-            places.setdefault(first, [first]).append(query_id)
+            queries.setdefault(first, [first]).append(query_id)
         answers: dict[str, str] = {}
-        for place, name, text in texts:
-            if text is None:
+        for answer in recorded:
+            if answer.text is None:
                 continue
-            query_id = compose(name)
-            free = [each for each in places.get(query_id, [query_id]) if each not in answers]
-            if not free and self._sampled and query_id not in places:
+            file_id = compose(answer.file_id)
+            open_ids = [each for each in queries.get(file_id, [file_id]) if each not in answers]
+            if not open_ids and self._sampled and file_id not in queries:
                 continue  # to the other query of this id, which is not in the sample
-            if not free:
-                raise DataError(f"{place}: query {query_id!r} was answered before")
-            answers[free[0]] = text
+            if not open_ids:
+                raise DataError(f"{answer.place}: query {file_id!r} was answered before")
+            answers[open_ids[0]] = answer.text
         for query_id, first in self.repeated.items():
             if first in answers:
                 answers.setdefault(query_id, answers[first])
@@ -196,7 +191,7 @@ class Replay(Generator):
             return False
         if not _are_positions(answers):
             return False
-        ids = self._order()
+        ids = self._read_order()
         if self.order is not None:
             return True
         if answers.keys() <= set(ids):
@@ -210,7 +205,7 @@ class Replay(Generator):
         )
 
     def _in_order(self, path: Path, what: str, answers: Sequence[str | None]) -> dict[str, str]:
-        ids = self._order()
+        ids = self._read_order()
         self.by_position = True
         if len(answers) != len(ids):
             hint = "; name their order with --order (order=FILE), a JSON list of query ids"
@@ -220,7 +215,7 @@ class Replay(Generator):
         pairs = zip(ids, answers, strict=True)
         return {query_id: answer for query_id, answer in pairs if answer is not None}
 
-    def _order(self) -> Sequence[str]:
+    def _read_order(self) -> Sequence[str]:
         if self.order is None:
             if self.query_ids is None:
                 raise DataError(
@@ -240,11 +235,19 @@ class Replay(Generator):
         return list(order)
 
 
-def _as_bird(lines: list[str]) -> list[str]:
-    """Return lines of SQL, tab, database, as Spider's evaluation reads them, in BIRD's form."""
+class _Answer(NamedTuple):
+    """A recorded answer."""
+
+    place: str  # file and line, for messages
+    file_id: str  # of the query in the file
+    text: str | None  # None for an error, or null
+
+
+def _convert_spider_lines(lines: list[str]) -> list[str]:
+    """Bring lines of Spider's form (SQL, tab, database) into BIRD's; leave others as they are."""
     matches = [_SPIDER.match(line) for line in lines]
-    queries = sum(_SELECT.match(line) is not None for line in lines)
-    if not all(matches) or 2 * queries < len(lines):
+    n_selects = sum(_SELECT.match(line) is not None for line in lines)
+    if not all(matches) or 2 * n_selects < len(lines):
         return lines
     return [f"{match[1]}{_BIRD}{match[2]}" for match in matches if match]
 
@@ -261,18 +264,17 @@ def _is_json(line: str) -> bool:
     return True
 
 
-def _record(place: str, record: Any) -> tuple[str, str, str | None]:
-    """Return the place, query id and answer of a record; None if it records an error or null."""
-    answer = field({"record": record}, "record", dict, place)
-    query_id = str(_find_field(answer, _ID_FIELDS, place))
-    if answer.get("error") is not None:
-        return place, query_id, None
-    value = _find_field(answer, _TEXT_FIELDS, place)
-    database = next((answer[name] for name in _DATABASE_FIELDS if name in answer), None)
-    is_sql = any(name in answer for name in _SQL_FIELDS)
+def _read_record(place: str, record: Any) -> _Answer:
+    fields = field({"record": record}, "record", dict, place)
+    query_id = str(_find_field(fields, _ID_FIELDS, place))
+    if fields.get("error") is not None:
+        return _Answer(place, query_id, None)
+    value = _find_field(fields, _TEXT_FIELDS, place)
+    database = next((fields[name] for name in _DATABASE_FIELDS if name in fields), None)
+    is_sql = any(name in fields for name in _SQL_FIELDS)
     if is_sql and isinstance(value, str) and isinstance(database, str):
         value = f"{value}{_BIRD}{database}"
-    return place, query_id, None if value is None else _text(value, place)
+    return _Answer(place, query_id, None if value is None else _text(value, place))
 
 
 def _find_field(record: Mapping[str, Any], names: Sequence[str], place: str) -> Any:

@@ -19,32 +19,28 @@ from target_bench.models.chat_prompts import token_ids
 from target_bench.models.local_models import choose_device, silence_libraries
 
 ADAPTER = "adapter_config.json"
-"""The file by which the folder of an adapter is known."""
+"""The file that the folder of an adapter has."""
 
 NEW_TOKENS = {"text": 128, "label": 128, "sql": 512, "tables": 1024}
-"""Tokens of an answer at most, by its kind: sentences, labels in JSON, queries, whole tables."""
+"""Kind of answer -> its tokens at most: a sentence, a label in JSON, a statement, whole tables."""
 
-_DRAWN = 16
-"""Number of batches of requests that are sorted by length at a time."""
-
-_UNLIMITED = 10**9
-"""A tokenizer's limit from here on means that it has none."""
-
-_LONGEST = 500  # characters of an error's own words
+_BATCHES = 16  # of which the prompts are sorted by length together
+_UNLIMITED = 10**9  # a tokenizer with a limit from here on has none
+_LONGEST = 500  # characters of an error's message
 
 
 @dataclass(eq=False, repr=False)
 class Transformers(Generator):
-    """Loads a language model and runs it on batches of prompts of about the same length.
+    """Run a language model on batches of prompts of similar length.
 
     Needs: extra transformers; a model (download).
 
-    The model is causal, or an encoder with a decoder, as T5 and BART are (its configuration says
+    The model is causal, or has encoder and decoder, as T5 and BART do (its configuration says
     which). Prompts are written with the tokenizer's chat template, or without one as the messages
-    with an empty line between. Answers are the likeliest token each time (greedy), regardless of
-    the sampling settings the model comes with. No prompt is ever cut: one that leaves no room for
-    an answer of ``max_new_tokens`` fails with an error that begins with ``context_overflow`` (an
-    encoder reads the prompt alone). No code that comes with a model is run.
+    with an empty line between. Decoding is greedy, regardless of the model's sampling settings. No
+    prompt is truncated: one that leaves no room for an answer of ``max_new_tokens`` fails with an
+    error that begins with ``context_overflow`` (an encoder reads only the prompt). No code that
+    comes with a model is run.
 
     Args:
         model: a folder, or a name on the Hugging Face hub.
@@ -52,8 +48,7 @@ class Transformers(Generator):
         device: as PyTorch names it; ``auto`` is the GPU if there is one.
         dtype: of the weights; ``auto`` is that of the model's file.
         batch_size: how many prompts are answered at once; halved where memory does not suffice.
-        max_new_tokens: of an answer at most; default: what its kind needs: 128, of SQL 512, of
-            tables 1,024.
+        max_new_tokens: of an answer at most; default: 128, of SQL 512, of tables 1,024.
         context_tokens: of prompt and answer together at most, or of the prompt of an encoder;
             default: what the model declares.
         template: further variables of the chat template, as in {enable_thinking: false}.
@@ -119,29 +114,32 @@ class Transformers(Generator):
             ConfigError: the model cannot be loaded.
         """
         source = iter(requests)
-        while drawn := list(islice(source, _DRAWN * self.batch_size)):
-            prompts = [self._loaded.prompt(request) for request in drawn]
-            yield from (prompt for prompt in prompts if isinstance(prompt, Generation))
-            fitting = [prompt for prompt in prompts if isinstance(prompt, _Tokens)]
-            fitting.sort(key=lambda prompt: len(prompt.ids), reverse=True)
-            for start in range(0, len(fitting), self.batch_size):
-                yield from self._answers(fitting[start : start + self.batch_size])
+        while drawn := list(islice(source, _BATCHES * self.batch_size)):
+            prompts: list[_Prompt] = []
+            for request in drawn:
+                prompt = self._loaded.make_prompt(request)
+                if isinstance(prompt, Generation):
+                    yield prompt
+                else:
+                    prompts.append(prompt)
+            prompts.sort(key=lambda prompt: len(prompt.ids), reverse=True)
+            for start in range(0, len(prompts), self.batch_size):
+                yield from self._answer(prompts[start : start + self.batch_size])
 
-    def _answers(self, batch: Sequence["_Tokens"]) -> Iterator[Generation]:
-        """Yield the answers to a batch; to each half of it if the whole fails."""
+    def _answer(self, batch: Sequence["_Prompt"]) -> Iterator[Generation]:
+        """Answer a batch, or each half of it if the whole fails, as when memory runs out."""
+        answers: Sequence[Generation] = ()
         try:
-            answers = self._loaded.answers(batch)
+            answers = self._loaded.generate(batch)
         except Exception as error:
             if len(batch) == 1:
-                yield _make_failure(batch[0].query_id, error)
-                return
-            answers = None
-        if answers is not None:
+                answers = [_make_failure(batch[0].query_id, error)]
+        if answers:
             yield from answers
             return
-        middle = len(batch) // 2
-        yield from self._answers(batch[:middle])
-        yield from self._answers(batch[middle:])
+        middle = len(batch) // 2  # outside of except, so that the error keeps no memory
+        yield from self._answer(batch[:middle])
+        yield from self._answer(batch[middle:])
 
     @cached_property
     def _loaded(self) -> "_Loaded":
@@ -163,19 +161,19 @@ class Transformers(Generator):
         return {"model": self.model, "revision": getattr(config, "_commit_hash", self.revision)}
 
 
-class _Tokens(NamedTuple):
-    """A prompt as the model reads it, and how many tokens its answer may have."""
+class _Prompt(NamedTuple):
+    """The tokens of a prompt."""
 
     query_id: str
     ids: Sequence[int]
-    longest: int
+    max_new_tokens: int
 
 
 class _Loaded:
     """The tokenizer and the model, loaded.
 
     Raises:
-        ConfigError: they cannot be loaded, or no answer of the wanted length can be written.
+        ConfigError: they cannot be loaded, or the model cannot write ``max_new_tokens``.
     """
 
     def __init__(self, settings: Transformers, place: str) -> None:
@@ -196,18 +194,18 @@ class _Loaded:
         if settings.adapter is not None:
             self._model = _load_adapter(self._model, Path(settings.adapter))
         self._model.to(place).eval()
-        self._room = settings.context_tokens or self._declared()
-        self._most = self._most_written()
-        longest = settings.max_new_tokens
-        if self._most is not None and longest is not None and longest > self._most:
+        self._context = settings.context_tokens or self._read_context()
+        self._max_output = self._read_max_output()
+        wanted = settings.max_new_tokens
+        if self._max_output is not None and wanted is not None and wanted > self._max_output:
             room = "" if self._has_encoder else ", if the prompt has one; leave room for prompts"
             raise ConfigError(
-                f"max_new_tokens={longest}: {name} writes at most {self._most} tokens{room}"
+                f"max_new_tokens={wanted}: {name} writes at most {self._max_output} tokens{room}"
             )
-        self._search_greedily()
+        self._set_greedy_decoding()
 
-    def _declared(self) -> int | None:
-        """Return the tokens that the model says it can read, or None."""
+    def _read_context(self) -> int | None:
+        """Return how many tokens the model can read, as it declares; None if it does not."""
         limits = (
             getattr(self._model.config.get_text_config(), "max_position_embeddings", None),
             self._tokenizer.model_max_length,
@@ -215,16 +213,16 @@ class _Loaded:
         known = [n for n in limits if isinstance(n, int) and 0 < n < _UNLIMITED]
         return min(known, default=None)
 
-    def _most_written(self) -> int | None:
-        """Return the tokens that an answer can have: beside a prompt of one, or of the decoder."""
+    def _read_max_output(self) -> int | None:
+        """Return how many tokens an answer can have: those of the decoder, or beside a prompt."""
         if not self._has_encoder:
-            return None if self._room is None else self._room - 1
+            return None if self._context is None else self._context - 1
         config = self._model.config
         names = ("max_decoder_position_embeddings", "max_position_embeddings")
         return next(filter(None, (getattr(config, name, None) for name in names)), None)
 
-    def _search_greedily(self) -> None:
-        """Set greedy search and the tokens that end an answer; a chat model has its own."""
+    def _set_greedy_decoding(self) -> None:
+        """Set greedy decoding, and the tokens that end an answer; chat models have several."""
         from transformers import GenerationConfig
 
         own = self._model.generation_config
@@ -243,30 +241,33 @@ class _Loaded:
             forced_bos_token_id=own.forced_bos_token_id,  # the language that mBART writes
         )
 
-    def prompt(self, request: GenerationRequest) -> _Tokens | Generation:
-        """Return the prompt of a request, or why it cannot be answered."""
-        longest = self._settings.max_new_tokens or NEW_TOKENS[request.answer]
-        if self._has_encoder and self._most is not None:
-            longest = min(longest, self._most)
+    def make_prompt(self, request: GenerationRequest) -> _Prompt | Generation:
+        """Return the prompt of a request, or a failure where it cannot be answered."""
+        n_new = self._settings.max_new_tokens or NEW_TOKENS[request.answer]
+        if self._has_encoder and self._max_output is not None:
+            n_new = min(n_new, self._max_output)
         try:
             ids = token_ids(self._tokenizer, request.messages, self._settings.template)
         except Exception as error:  # of a template, which is somebody else's program
             return _make_failure(request.query_id, error)
-        n, problem = len(ids), None
+        n, problem = len(ids), ""
+        n_read = n if self._has_encoder else n + n_new
         if n == 0:
             problem = "bad_request: the prompt is empty"
-        elif self._room is not None and n + (0 if self._has_encoder else longest) > self._room:
-            room = f"more than the {self._room} that the"
-            problem = f"context_overflow: the prompt has {n} tokens" + (
-                f", {room} encoder reads"
-                if self._has_encoder
-                else f" and an answer up to {longest}, {room} model reads"
+        elif self._context is not None and n_read > self._context:
+            tokens = (
+                f"{n} tokens" if self._has_encoder else f"{n} tokens and an answer up to {n_new}"
             )
-        if problem is not None:
+            reader = "encoder" if self._has_encoder else "model"
+            problem = (
+                f"context_overflow: the prompt has {tokens}, more than the {self._context} that "
+                f"the {reader} reads"
+            )
+        if problem:
             return Generation(request.query_id, "", error=problem)
-        return _Tokens(request.query_id, ids, longest)
+        return _Prompt(request.query_id, ids, n_new)
 
-    def answers(self, batch: Sequence[_Tokens]) -> list[Generation]:
+    def generate(self, batch: Sequence[_Prompt]) -> list[Generation]:
         """Return the answers to prompts that fit, in order, each with its share of the time."""
         import torch
 
@@ -274,7 +275,7 @@ class _Loaded:
         ids, mask = [], []
         for prompt in batch:
             padding = [self._pad] * (width - len(prompt.ids))
-            # An answer follows a causal model's prompt; an encoder counts places from the left.
+            # An answer follows a causal model's prompt; an encoder counts positions from the left.
             before, after = ([], padding) if self._has_encoder else (padding, [])
             ids.append([*before, *prompt.ids, *after])
             mask.append([0] * len(before) + [1] * len(prompt.ids) + [0] * len(after))
@@ -283,14 +284,14 @@ class _Loaded:
             whole = self._model.generate(
                 input_ids=torch.tensor(ids, device=self._place),
                 attention_mask=torch.tensor(mask, device=self._place),
-                max_new_tokens=max(prompt.longest for prompt in batch),  # of one task all the same
+                max_new_tokens=max(prompt.max_new_tokens for prompt in batch),  # equal in a task
             )
         # A decoder's output begins with its start token, a causal model's with the prompt.
         new = whole[:, 1 if self._has_encoder else width :].tolist()
         seconds = round((time.perf_counter() - start) / len(batch), 6)
-        return [self._answer(p, tokens, seconds) for p, tokens in zip(batch, new, strict=True)]
+        return [self._decode(p, tokens, seconds) for p, tokens in zip(batch, new, strict=True)]
 
-    def _answer(self, prompt: _Tokens, tokens: Sequence[int], seconds: float) -> Generation:
+    def _decode(self, prompt: _Prompt, tokens: Sequence[int], seconds: float) -> Generation:
         end = next((i for i, token in enumerate(tokens) if token in self._ends), None)
         text = self._tokenizer.decode(tokens[:end], skip_special_tokens=True)
         return Generation(
@@ -326,10 +327,10 @@ def _make_failure(query_id: str, error: Exception) -> Generation:
 
 
 def _from_hub(loader: Any, name: str, **settings: Any) -> Any:
-    """Return the object that a loader of Transformers reads from a folder or the hub.
+    """Load an object of Transformers from a folder or the hub.
 
     Raises:
-        ConfigError: it cannot.
+        ConfigError: it cannot be loaded.
     """
     if name.startswith((".", "/", "~")) and not Path(name).expanduser().is_dir():
         raise ConfigError(f"model={name}: there is no such folder")

@@ -58,11 +58,6 @@ class JudgedAnswers:
         """The answers; None for one that failed or is longer than ``MOST_CHARACTERS``."""
         return [None if t is None or len(t) > MOST_CHARACTERS else t for t in self.texts]
 
-    @cached_property
-    def n_references(self) -> str:
-        """See ``count_references``."""
-        return count_references(self.references)
-
 
 def count_references(references: Sequence[tuple[str, ...]]) -> str:
     """Return how many references each query has; ``var``, as in sacreBLEU, if that differs."""

@@ -162,7 +162,7 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
     def _prompt_writer(
         self, options: RunConfig, databases: Mapping[str, Path], _follows_schema: bool
     ) -> SchemaPrompter:
-        """Make the writer of prompts with schemas; they ask for JSON in words, as for any server."""
+        """Make the writer of prompts with schemas, which ask for JSON in words, as of any model."""
         prompt = load_prompt(self, options)
         return SchemaPrompter(
             self.name,

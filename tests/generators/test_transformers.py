@@ -247,7 +247,7 @@ def test_too_little_memory_halves_the_batch_and_a_failure_costs_one_query(folder
     import torch
 
     generator = Transformers(str(folder), batch_size=8, max_new_tokens=3)
-    answers, sizes = generator._loaded.answers, []
+    answers, sizes = generator._loaded.generate, []
 
     def limited(batch: Sequence[Any]) -> list[Generation]:
         sizes.append(len(batch))
@@ -257,7 +257,7 @@ def test_too_little_memory_halves_the_batch_and_a_failure_costs_one_query(folder
             raise RuntimeError("not this one")
         return answers(batch)
 
-    generator._loaded.answers = limited  # type: ignore[method-assign]
+    generator._loaded.generate = limited  # type: ignore[method-assign]
     results = _many(generator, [_request(3 + i, f"q{i}") for i in range(8)])
     assert sizes == [8, 4, 2, 2, 1, 1, 4, 2, 2]  # the longest first: q7, q6; q5, q4; ...
     errors = {query_id: answer.error for query_id, answer in results.items() if answer.error}

@@ -15,6 +15,7 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.metrics.text import (
     DEFINITIONS,
     JudgedAnswers,
+    count_references,
     exact_match,
     plain_form,
     score_rouge_l,
@@ -30,7 +31,8 @@ answers = st.lists(st.tuples(texts, accepted), min_size=1, max_size=6).map(
 
 
 def _value(name: str, examples: JudgedAnswers) -> float:
-    metric = DEFINITIONS[name].make(examples.n_references)
+    settings = {"n_references": count_references(examples.references)}
+    metric = DEFINITIONS[name].make(**settings if name == "sacrebleu" else {})
     return float(metric.value(metric.statistics(examples).sum(axis=0)))
 
 

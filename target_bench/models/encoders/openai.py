@@ -16,7 +16,7 @@ from target_bench.core.vectors import Encoder, TextKind, Vectors
 from target_bench.models.embedding_cache import encode_texts
 from target_bench.models.remote.failures import Failure
 from target_bench.models.remote.openai_client import ModelServer, Send
-from target_bench.models.remote.threads import in_threads
+from target_bench.models.remote.threads import imap_unordered
 
 _OWN = ("model", "input", "dimensions")
 _CHANGES_NO_VECTOR = (
@@ -118,7 +118,7 @@ class OpenAIEmbeddings(Encoder):
 
     def notes(self) -> Sequence[str]:
         """Return a note on requests and their cost."""
-        notes = self._server.notes_on_models()
+        notes = self._server.note_other_models()
         if not self._n_embedded:
             return notes
         price = self.prices and self._n_tokens * self.prices["input"] / 1e6
@@ -160,7 +160,7 @@ class OpenAIEmbeddings(Encoder):
                     return parts, error
                 return parts, None
 
-            for parts, error in in_threads(embed, batches, self.concurrency):
+            for parts, error in imap_unordered(embed, batches, self.concurrency):
                 for positions, vectors, tokens in parts:
                     self._n_embedded += len(positions)
                     self._n_requests += 1

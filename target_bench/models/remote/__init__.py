@@ -1,1 +1,1 @@
-"""Models elsewhere: the client of the OpenAI API, recorded answers, bases of generators."""
+"""Models behind an API: the client of the OpenAI API, and bases of generators."""

@@ -1,8 +1,8 @@
-"""Failures of requests to a model: their kinds, read from the errors of its client."""
+"""Failures of requests to a model: classify the errors of any client."""
 
 import re
 from collections.abc import Collection, Mapping
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Kind = Literal[
     "authentication",
@@ -20,9 +20,9 @@ Kind = Literal[
     "invalid_json",
     "content_filter",
 ]
-"""First word of the error of a failed answer."""
+"""The first word of the error of a failed answer."""
 
-_LONGEST = 500  # characters of a server's own words
+_LONGEST = 500  # characters of a server's message
 _OVERFLOW = (
     r"context_length_exceeded|context[ _](length|window|size)|maximum context|prompt is too long"
     r"|too many (input )?tokens|input is too long|exceeds? the (model'?s )?max|tokens per request"
@@ -35,24 +35,30 @@ _NO_MODEL = (
 )
 _SCHEMA = re.compile(r"response_format|json_schema|guided|structured output", re.IGNORECASE)
 
-# HTTP statuses, a pattern in the server's words, the kind, and whether every request fails so.
-_RULES: tuple[tuple[Collection[int], str, Kind, bool], ...] = (
-    ({402}, "", "rate_limit", True),
-    ({429}, "insufficient_quota|billing_hard_limit_reached", "rate_limit", True),
-    ({403}, r"flagged|moderation|content[_ ]polic", "content_filter", False),
-    ({401, 403}, "", "authentication", True),
-    ({408}, "", "timeout", False),
-    ({429}, "", "rate_limit", False),
-    ({409, *range(500, 600)}, "", "server_error", False),
-    ({413}, "", "context_overflow", False),
-    (range(400, 500), _OVERFLOW, "context_overflow", False),
-    (range(400, 500), _NO_MODEL, "unknown_model", True),
-    (range(400, 500), "content_filter|content_policy", "content_filter", False),
-    ({404, 405}, "", "bad_request", True),
-    (range(400, 500), "", "bad_request", False),
+
+class _Rule(NamedTuple):
+    statuses: Collection[int]  # of HTTP
+    kind: Kind
+    pattern: str = ""  # in the server's message
+    hopeless: bool = False  # whether every request fails so
+
+
+_RULES = (  # the first that matches counts
+    _Rule({402}, "rate_limit", hopeless=True),
+    _Rule({429}, "rate_limit", "insufficient_quota|billing_hard_limit_reached", hopeless=True),
+    _Rule({403}, "content_filter", r"flagged|moderation|content[_ ]polic"),
+    _Rule({401, 403}, "authentication", hopeless=True),
+    _Rule({408}, "timeout"),
+    _Rule({429}, "rate_limit"),
+    _Rule({409, *range(500, 600)}, "server_error"),
+    _Rule({413}, "context_overflow"),
+    _Rule(range(400, 500), "context_overflow", _OVERFLOW),
+    _Rule(range(400, 500), "unknown_model", _NO_MODEL, hopeless=True),
+    _Rule(range(400, 500), "content_filter", "content_filter|content_policy"),
+    _Rule({404, 405}, "bad_request", hopeless=True),
+    _Rule(range(400, 500), "bad_request"),
 )
-# Names of errors of OpenAI and similar clients, httpx and requests.
-_CLASSES: Mapping[str, Kind] = {
+_KINDS_BY_CLASS: Mapping[str, Kind] = {  # of OpenAI and similar clients, httpx and requests
     "ContextOverflowError": "context_overflow",
     "APITimeoutError": "timeout",
     "TimeoutError": "timeout",
@@ -68,9 +74,9 @@ class Failure(Exception):  # noqa: N818 (an answer that failed, of which the run
     """A request without an answer; its text begins with the kind.
 
     Args:
-        kind: what went wrong.
-        message: in words.
-        hopeless: whether every other request will fail like it: key, model or address are wrong.
+        kind: the kind of failure.
+        message: the reason in words.
+        hopeless: whether every other request will fail too: key, model or address are wrong.
         tokens: of prompt and answer, where the server counted them: they may cost money.
     """
 
@@ -93,14 +99,14 @@ def classify_error(error: BaseException, with_schema: bool = False) -> Failure |
     """Classify the error of any provider's client, by its class and its HTTP status.
 
     Returns:
-        None if neither it nor one of its causes is an error of a server or a connection.
+        The failure; None if neither the error nor one of its causes is of a server or connection.
     """
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, Failure):
             return cause
         names = [cls.__name__ for cls in type(cause).__mro__]
-        kind = next((_CLASSES[name] for name in names if name in _CLASSES), None)
+        kind = next((_KINDS_BY_CLASS[name] for name in names if name in _KINDS_BY_CLASS), None)
         status = getattr(cause, "status_code", None)
         if isinstance(status, int) and 400 <= status < 600:
             failure = classify_reply(
@@ -118,7 +124,7 @@ def classify_error(error: BaseException, with_schema: bool = False) -> Failure |
 
 
 def classify_reply(status: int, body: object, with_schema: bool = False) -> Failure:
-    """Classify an error that a server sent, as JSON or text, perhaps on a request with a schema."""
+    """Classify an error reply, JSON or text; ``with_schema``: to a request with a JSON schema."""
     error = body.get("error", body) if isinstance(body, Mapping) else body
     code, reason = "", error or "no reason given"
     if isinstance(error, Mapping):
@@ -126,15 +132,15 @@ def classify_reply(status: int, body: object, with_schema: bool = False) -> Fail
         reason = next((error[name] for name in ("message", "detail") if error.get(name)), error)
     reason = " ".join(str(reason).split())[:_LONGEST]
     message, text = f"HTTP {status}: {reason}", f"{code} {reason}"
-    for statuses, pattern, kind, hopeless in _RULES:
-        if status not in statuses or not re.search(pattern, text, re.IGNORECASE):
+    for rule in _RULES:
+        if status not in rule.statuses or not re.search(rule.pattern, text, re.IGNORECASE):
             continue
-        if kind == "unknown_model" and not isinstance(body, Mapping):
-            continue  # a page of a proxy may speak of models too
-        if with_schema and kind in ("unknown_model", "bad_request") and _SCHEMA.search(text):
+        if rule.kind == "unknown_model" and not isinstance(body, Mapping):
+            continue  # the page of a proxy may mention models too
+        if with_schema and rule.kind in ("unknown_model", "bad_request") and _SCHEMA.search(text):
             problem = f"the server does not accept the JSON schema of the answer ({message})"
             return Failure("unsupported_schema", problem, hopeless=True)
-        if pattern == "" and status in (404, 405):
+        if not rule.pattern and status in (404, 405):
             message = f"nothing answers there ({message})"
-        return Failure(kind, message, hopeless=hopeless)
+        return Failure(rule.kind, message, hopeless=rule.hopeless)
     return Failure("server_error", message)

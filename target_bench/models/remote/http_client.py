@@ -1,4 +1,4 @@
-"""An HTTP client for servers of models that nobody vouches for: limits of time, bytes and hosts."""
+"""An HTTP client for untrusted model servers: it limits time, bytes and hosts."""
 
 import time
 from collections.abc import Mapping
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     import httpx
 
 LONGEST_WAIT = 60.0
-"""Seconds that the package waits for a server at most; more end the run, to be continued later."""
+"""Seconds to wait for a server at most; if it asks for more, the run ends, to be continued."""
 
 
-class RefusedReply(BaseException):  # the package tries again after any Exception
-    """A reply that is not read, and that no further request would make better."""
+class RefusedReply(BaseException):  # the package ``openai`` retries after any Exception
+    """A reply that is not read, and that a retry would not make better."""
 
     def __init__(self, kind: Kind, message: str, hopeless: bool = False) -> None:
         super().__init__(message)
@@ -63,8 +63,8 @@ class Sockets:
         max_bytes: of a reply.
     """
 
-    # The timeouts of httpx are for one read, so a reply that comes a byte at a time has none. And a
-    # closed client closes no connection that a thread is just making.
+    # The timeouts of httpx are for one read, so a reply a byte at a time never times out. And
+    # closing a client does not close a connection that a thread is just making.
 
     def __init__(self, total_timeout: float, max_bytes: int) -> None:
         self._total_timeout = total_timeout
@@ -75,12 +75,12 @@ class Sockets:
         self._lock = Lock()
 
     def start_reply(self) -> None:
-        """Begin to count time and bytes of the reply to a request of this thread."""
+        """Start to count seconds and bytes of the reply to a request of this thread."""
         self._reply.deadline = time.monotonic() + self._total_timeout
         self._reply.n_bytes = 0
 
     def trace(self, event: str, info: Mapping[str, Any]) -> None:
-        """Watch a connection that was made; httpx calls this at each step of a request."""
+        """Watch a new connection; httpx calls this at each step of a request."""
         if not event.endswith((".connect_tcp.complete", ".start_tls.complete")):
             return
         stream = info["return_value"]
@@ -91,7 +91,7 @@ class Sockets:
                 stream.close()
 
     def close(self) -> None:
-        """Close all connections, and each that is made afterwards."""
+        """Close all connections, and every later one as soon as it is made."""
         with self._lock:
             self._is_closed = True
             for stream in self._streams:
@@ -146,7 +146,7 @@ def _refuse_compression(response: "httpx.Response") -> None:
 
 
 def _stop_futile_retries(response: "httpx.Response") -> None:
-    """Tell the package not to send a request again that is hopeless, or would wait for long."""
+    """Tell the package ``openai`` not to retry what is hopeless or would wait for long."""
     if response.status_code != 429 and response.status_code < 500:
         return
     try:
@@ -159,7 +159,7 @@ def _stop_futile_retries(response: "httpx.Response") -> None:
 
 
 def read_retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that a server asks to wait; None if it does not, or unreadably."""
+    """Return the seconds that a server asks to wait; None if it does not, or cannot be read."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         with suppress(KeyError, ValueError):
             seconds = float(headers[name]) * unit

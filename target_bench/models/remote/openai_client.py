@@ -1,4 +1,4 @@
-"""The client of a model behind the OpenAI API, for text and vectors; its package tries again."""
+"""The client of a model behind the OpenAI API, for text and vectors; ``openai`` makes retries."""
 
 import importlib.util
 import os
@@ -28,22 +28,22 @@ if TYPE_CHECKING:
     import httpx
     from openai import OpenAI
 
-HOME = "https://api.openai.com/v1"
+OPENAI_URL = "https://api.openai.com/v1"
 _NO_KEY = "no-key"
-_LONGEST_NAME = 100  # characters of a model that a server names
+_LONGEST_NAME = 100  # characters of a model's name in a reply
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 Send = Callable[..., tuple[dict[str, Any], float]]
-"""(body, with_schema=False) -> the JSON object that came, and seconds without waits; in any thread.
+"""(body, with_schema=False) -> the JSON reply, and its seconds without retries; in any thread.
 
-It raises ``Failure`` where there is no answer, ``ConfigError`` where no request will ever have one
-(key, model or address are wrong and none had one so far, or the account has no credit), and
-``PluginError`` where the server asks to wait for long.
+It raises ``Failure`` for a request without an answer; ``ConfigError`` if no request will have one
+(no request succeeded, and key, model or address are wrong; or the account has no credit); and
+``PluginError`` if the server asks to wait for long.
 """
 
 
 class ServerSettings(Protocol):
-    """The settings of a plug-in that asks a model behind the OpenAI API."""
+    """The settings of a plug-in with a model behind the OpenAI API."""
 
     model: str
     base_url: str | None  # None for $OPENAI_BASE_URL, else OpenAI's own
@@ -58,13 +58,13 @@ class ServerSettings(Protocol):
 
 
 class ModelServer:
-    """A model behind the OpenAI API: where it is, and how to ask it; never the key itself.
+    """A model behind the OpenAI API: its address and settings, but not the key.
 
     Args:
-        settings: of who asks.
-        needed_for: who asks, for the message when the package is missing.
-        reserved: parameters of a request that have settings of their own.
-        priced: what has a price.
+        settings: the plug-in that uses it.
+        needed_for: the plug-in's name, for the message when the package ``openai`` is missing.
+        reserved: parameters of a request that ``extra`` may not set.
+        priced: the keys of ``prices``.
     """
 
     def __init__(
@@ -79,8 +79,8 @@ class ModelServer:
         self.settings = settings
         self._check_settings(reserved, priced)
         self.paid = settings.prices is not None or not is_local(self.address)
-        self._is_reached = False  # whether it has ever accepted a request
-        self.other_models: Counter[str] = Counter()  # that replies name
+        self._is_reached = False  # whether it has accepted a request
+        self.other_models: Counter[str] = Counter()  # names in replies
 
     def _check_settings(self, reserved: Collection[str], priced: Collection[str]) -> None:
         settings, variable, prices = self.settings, self.settings.api_key_env, self.settings.prices
@@ -121,10 +121,12 @@ class ModelServer:
     def address(self) -> str:
         """The address that requests are sent to."""
         variable = os.environ.get("OPENAI_BASE_URL", "")
-        return ((self.settings.base_url or "").strip() or variable.strip() or HOME).rstrip("/")
+        return ((self.settings.base_url or "").strip() or variable.strip() or OPENAI_URL).rstrip(
+            "/"
+        )
 
-    def notes_on_models(self) -> list[str]:
-        """List which other models the replies named."""
+    def note_other_models(self) -> list[str]:
+        """Say which other models the replies named."""
         return [
             f"{self.address} names the model {name!r} in its replies ({n:,}), and "
             f"{self.settings.model!r} was asked"
@@ -133,7 +135,7 @@ class ModelServer:
 
     @contextmanager
     def connect(self, path: str) -> Iterator[Send]:
-        """Send requests to a path within a ``with`` block; afterwards nothing is sent again.
+        """Return the function that sends requests to a path within a ``with`` block.
 
         The key is read, and the client made, when the first request is sent.
         """
@@ -150,8 +152,8 @@ class ModelServer:
                 if not clients:
                     clients.append(self._make_client(sockets))
             try:
-                # the typed methods walk through the whole body and every answer, which takes as
-                # long as all the rest; and they make text of an answer that is not JSON
+                # the typed methods validate every body and reply, which takes as long as all the
+                # rest; and they turn a reply that is not JSON into text
                 response = clients[0].post(path, cast_to=httpx.Response, body=dict(body))
                 answer = _parse_reply(response)
             except RefusedReply as refusal:
@@ -188,7 +190,7 @@ class ModelServer:
         )
 
     def _read_key(self) -> str:
-        """Return the key; a placeholder for a server of the user's that may need none."""
+        """Return the key; a placeholder for a ``base_url`` whose server may need none."""
         variable = self.settings.api_key_env
         key = os.environ.get(variable, "").strip()
         if not key and self.settings.base_url is None:
@@ -204,7 +206,7 @@ class ModelServer:
         return key or _NO_KEY
 
     def _explain(self, error: Exception, with_schema: bool) -> Exception:
-        """Return the error to raise for one of the package: a failure, or the end of the run."""
+        """Return the error to raise for one of ``openai``: a failure, or the end of the run."""
         failure = classify_error(error, with_schema)
         if failure is None:
             failure = Failure("bad_request", f"{type(error).__name__}: {error}")
@@ -227,7 +229,7 @@ class ModelServer:
         return failure
 
     def _advise(self, failure: Failure) -> str:
-        """Return the advice for an error that no further request can avoid."""
+        """Return what to do about a hopeless failure."""
         variable = self.settings.api_key_env
         if failure.kind == "rate_limit":
             return (
@@ -248,7 +250,7 @@ class ModelServer:
 
 
 def _is_same_model(reply: str, requested: str) -> bool:
-    """Return whether names may be of one model: ``gpt-4o`` is ``gpt-4o-2024-08-06``."""
+    """Return whether two names may be of one model: ``gpt-4o`` and ``gpt-4o-2024-08-06``."""
     short = [name.rpartition("/")[2].lower() for name in (reply, requested)]
     return not reply or short[0].startswith(short[1]) or short[1].startswith(short[0])
 
@@ -274,13 +276,13 @@ def _parse_reply(response: "httpx.Response") -> dict[str, Any]:
 
 
 def is_local(address: str | None) -> bool:
-    """Return whether an address is of this machine, whose servers nobody is paid for."""
+    """Return whether an address is of this machine, whose servers are free."""
     try:
         host = urlsplit(address or "").hostname or ""
         if host == "localhost" or host.endswith(".localhost"):
             return True
         number = ip_address(host)
-    except ValueError:  # a name, or no address at all: what asks it says so
+    except ValueError:  # a name, or no address at all, which ``_check_address`` reports
         return False
     return number.is_loopback or number.is_unspecified  # 0.0.0.0, as some servers call themselves
 
@@ -289,7 +291,7 @@ def _check_address(base_url: str | None, address: str) -> None:
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ConfigError(
-            f"base_url={base_url}: expected an address as in {HOME} or http://localhost:8000/v1"
+            f"base_url={base_url}: expected an address as in {OPENAI_URL} or http://localhost:8000/v1"
         )
     try:
         _ = parts.port

@@ -1,8 +1,8 @@
-"""Bases of generators that ask a model elsewhere: several requests at a time, each once."""
+"""Bases of generators with a model behind an API: requests in parallel, each sent once."""
 
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from typing import Any, ClassVar
 
@@ -17,26 +17,26 @@ from target_bench.models.cache import AnswerCache, ModelReply, request_key, sele
 from target_bench.models.local_models import replace_surrogates
 from target_bench.models.remote.failures import Failure, classify_error
 from target_bench.models.remote.openai_client import is_local
-from target_bench.models.remote.threads import in_threads
+from target_bench.models.remote.threads import imap_unordered
 
 Ask = Callable[[GenerationRequest], tuple[ModelReply, float]]
 """Asks the model, in any thread: its answer and the seconds it took. May raise ``Failure``."""
 
-_LONGEST = 500  # characters of an error's own words
-_LONGEST_END = 100  # characters of a finish_reason
+_LONGEST = 500  # characters of an error's message
+_LONGEST_REASON = 100  # characters of a finish_reason
 _ADDRESSES = ("base_url", "openai_api_base", "api_base")  # of models of LangChain and LlamaIndex
 
 
 class RemoteGenerator(Generator):
-    """A generator that asks several requests at a time, and each of them once.
+    """Base of generators that send requests in parallel, and each of them once.
 
-    Answers are recorded by what determines them; a failed one is not. One that was recorded is not
-    asked for again, in this run or any other, and equal requests of one time are sent once, by
-    whatever process.
+    Answers are cached by all that determines them; failed ones are not. A cached answer is not paid
+    again, in this run or any other, and equal requests at one time are sent once, whatever
+    processes make them.
 
     Attributes:
-        concurrency: how many requests are under way at most.
-        cache: whether answers are recorded, and recorded ones used.
+        concurrency: how many requests are in flight at most.
+        cache: whether answers are cached.
     """
 
     paid = True
@@ -47,14 +47,14 @@ class RemoteGenerator(Generator):
 
     @abstractmethod
     def answer_key(self) -> Callable[[GenerationRequest], str] | None:
-        """Return the function from a request to its key; None if nothing is recorded."""
+        """Return the function from a request to its cache key; None if nothing is cached."""
 
     @abstractmethod
     def connect(self) -> AbstractContextManager[Ask]:
         """Return the function that asks the model within a ``with`` block."""
 
     def find_unanswered(self, requests: Iterable[GenerationRequest]) -> Iterator[GenerationRequest]:
-        """Return the requests whose answers are not recorded."""
+        """Return the requests whose answers are not cached."""
         key = self.answer_key()
         return iter(requests) if key is None else select_unrecorded(requests, key)
 
@@ -73,29 +73,34 @@ class RemoteGenerator(Generator):
         with ExitStack() as stack:
             ask = stack.enter_context(self.connect())
             if key is None:
-                yield from in_threads(lambda r: self._ask_model(r, ask), requests, self.concurrency)
+                yield from imap_unordered(
+                    lambda r: self._ask_model(r, ask), requests, self.concurrency
+                )
                 return
             cache = stack.enter_context(closing(AnswerCache()))
             cache.put({})  # a file that cannot be written is reported before anything is paid
 
             def answer(request: GenerationRequest) -> Generation:
                 name = key(request)
-                recorded = cache.get_reply(name)
-                if recorded is None:
+                cached = cache.get_reply(name)
+                if cached is None:
                     with cache.claim(name):  # equal requests wait for one answer
-                        recorded = cache.get_reply(name)
-                        if recorded is None:
+                        cached = cache.get_reply(name)
+                        if cached is None:
                             return self._ask_model(
                                 request, ask, lambda reply: cache.put_reply(name, reply)
                             )
-                return self._make_generation(request, recorded, None)
+                return self._make_generation(request, cached, None)
 
-            yield from in_threads(answer, requests, self.concurrency)
+            yield from imap_unordered(answer, requests, self.concurrency)
 
     def _ask_model(
-        self, request: GenerationRequest, ask: Ask, keep: Callable[[ModelReply], object] = bool
+        self,
+        request: GenerationRequest,
+        ask: Ask,
+        save: Callable[[ModelReply], object] | None = None,
     ) -> Generation:
-        """Return the model's answer; any exception of the model makes it a failed one."""
+        """Return the model's answer, after saving it; any exception makes it a failed one."""
         try:
             reply, seconds = ask(request)
         except TargetBenchError:
@@ -105,14 +110,15 @@ class RemoteGenerator(Generator):
         end = reply.finish_reason
         reply = reply._replace(
             text=mask_answer(reply.text),
-            finish_reason=end and mask_answer(end)[:_LONGEST_END],
+            finish_reason=end and mask_answer(end)[:_LONGEST_REASON],
         )
-        keep(reply)
+        if save is not None:
+            save(reply)
         return self._make_generation(request, reply, seconds)
 
     def _make_failure(self, request: GenerationRequest, error: Exception) -> Generation:
         failure, trace = classify_error(error), None
-        if failure is None:  # not what a server said: perhaps a user's own code
+        if failure is None:  # of no server: perhaps of a user's own code
             message = " ".join(without_secrets(str(error)).split())[:_LONGEST]
             problem = f"raised: {type(error).__name__}: {message}{find_user_line(error)}"
             trace = without_secrets(format_traceback(error))
@@ -132,7 +138,7 @@ class RemoteGenerator(Generator):
     def _make_generation(
         self, request: GenerationRequest, reply: ModelReply, seconds: float | None
     ) -> Generation:
-        """Return a reply as a ``Generation``; without seconds it is a recorded one."""
+        """Return a reply as a ``Generation``; seconds are None for a cached one."""
         return Generation(
             request.query_id,
             reply.text,
@@ -149,18 +155,18 @@ class RemoteGenerator(Generator):
         return None
 
 
-class WrappedModel(RemoteGenerator):
-    """A generator that asks a model object of another package.
+class ExternalModelGenerator(RemoteGenerator):
+    """Base of generators with a model object of another package, such as LangChain.
 
-    Answers are recorded by the model's class and settings and by the messages; none is where
+    Answers are cached by the model's class and settings and the messages; nothing is cached where
     nothing identifies the model.
 
     Args:
-        model: the object, or where to find it: ``module:name`` or ``path/file.py:name`` of one, or
-            of a function or class that gives one when it is called without arguments.
-        concurrency: how many requests are under way at most.
-        cache: whether answers are recorded, and recorded ones used.
-        kind: the class that a model is of.
+        model: the object; or ``module:name`` or ``path/file.py:name`` of one, or of a function or
+            class that returns one when called without arguments.
+        concurrency: how many requests are in flight at most.
+        cache: whether answers are cached.
+        kind: the class of models.
     """
 
     def __init__(self, model: object, concurrency: int, cache: bool, kind: type) -> None:
@@ -175,7 +181,7 @@ class WrappedModel(RemoteGenerator):
         self.paid = not any(isinstance(value, str) and is_local(value) for value in addresses)
 
     def config(self) -> Mapping[str, Any]:
-        """Return class and settings of the model as far as known, without secrets.
+        """Return class and settings of the model, without secrets.
 
         Raises:
             TypeError: nothing identifies the model; see ``ExternalObject.config``.
@@ -183,7 +189,7 @@ class WrappedModel(RemoteGenerator):
         return self._foreign.config()
 
     def answer_key(self) -> Callable[[GenerationRequest], str] | None:
-        """Return the function from a request to its key; None if nothing is recorded."""
+        """Return the function from a request to its cache key; None if nothing is cached."""
         if not self.cache:
             return None
         try:
@@ -212,14 +218,19 @@ class WrappedModel(RemoteGenerator):
         """Ask the model, in any thread; an answer without text is a ``Failure``."""
 
 
-def make_reply(text: object, reason: object, refusal: object, counts: Sequence[Any]) -> ModelReply:
+def make_reply(
+    text: object,
+    reason: object = None,
+    refusal: object = None,
+    counts: tuple[Any, Any] = (None, None),
+) -> ModelReply:
     """Make the reply of a model, or raise a ``Failure`` where it has no text.
 
     Args:
         text: its text.
-        reason: why it ended.
-        refusal: why it was refused, if it was.
-        counts: the tokens of prompt and answer, each None if it is not known.
+        reason: its ``finish_reason``.
+        refusal: the model's refusal, if it refused.
+        counts: the tokens of prompt and answer, each None if unknown.
     """
     tokens = _read_count(counts[0]), _read_count(counts[1])
     if refusal:

@@ -1,4 +1,4 @@
-"""Requests to a model, several at a time."""
+"""Several requests to a model at a time."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -11,15 +11,15 @@ from typing import TypeVar
 T = TypeVar("T")
 R = TypeVar("R")
 
-_SIGNALS = 0.5  # seconds between looks at signals, which Windows does not deliver to a wait
+_WAIT = 0.5  # seconds; Windows delivers no Ctrl-C during a longer one
 
 
-def in_threads(work: Callable[[T], R], items: Iterable[T], width: int) -> Iterator[R]:
-    """Yield the result of work on each item as it is finished; ``width`` of them at a time.
+def imap_unordered(work: Callable[[T], R], items: Iterable[T], width: int) -> Iterator[R]:
+    """Yield the result of work on each item as it is finished, with ``width`` threads.
 
-    An item is drawn, in the calling thread, when its work begins at once. An error is raised when
-    what is under way is done, so that answers that are paid for can be kept. Closing the iterator
-    or an interrupt ends it without waiting: its threads are daemons.
+    Items are taken from the iterable in the calling thread, each when a thread is free. An error is
+    raised after the requests in flight have ended, so that paid answers are kept. Closing the
+    iterator or an interrupt ends it without waiting: its threads are daemons.
     """
     results: SimpleQueue[tuple[R, None] | tuple[None, BaseException]] = SimpleQueue()
 
@@ -29,23 +29,23 @@ def in_threads(work: Callable[[T], R], items: Iterable[T], width: int) -> Iterat
         except BaseException as error:
             results.put((None, error))
 
-    source, under_way = iter(items), 0
+    source, in_flight = iter(items), 0
     while True:
-        for item in islice(source, width - under_way):
+        for item in islice(source, width - in_flight):
             context, name = copy_context(), "target-bench-request"
             Thread(target=context.run, args=(run, item), name=name, daemon=True).start()
-            under_way += 1
-        if not under_way:
+            in_flight += 1
+        if not in_flight:
             return
         try:
-            result = results.get(timeout=_SIGNALS)
+            result = results.get(timeout=_WAIT)
         except Empty:
             continue
-        under_way -= 1
+        in_flight -= 1
         if result[1] is not None:
-            while under_way:
+            while in_flight:
                 with suppress(Empty):
-                    results.get(timeout=_SIGNALS)
-                    under_way -= 1
+                    results.get(timeout=_WAIT)
+                    in_flight -= 1
             raise result[1]
         yield result[0]

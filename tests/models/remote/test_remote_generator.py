@@ -9,7 +9,7 @@ import pytest
 from target_bench.core.errors import StoreError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest, Message
-from target_bench.models.remote.remote_generator import WrappedModel
+from target_bench.models.remote.remote_generator import ExternalModelGenerator
 from target_bench.testing import check_generator
 from tests.openai_server import (
     OpenAIServer,
@@ -22,12 +22,12 @@ from tests.openai_server import (
 
 pytestmark = pytest.mark.usefixtures("clients_of_others")
 
-Make = Callable[..., WrappedModel]
+Make = Callable[..., ExternalModelGenerator]
 
 KEY = "sk-verysecret-0123456789"
 
 
-def _langchain(server: OpenAIServer, cache: bool = True, **settings: Any) -> WrappedModel:
+def _langchain(server: OpenAIServer, cache: bool = True, **settings: Any) -> ExternalModelGenerator:
     import langchain_openai
     from pydantic import SecretStr
 
@@ -39,7 +39,9 @@ def _langchain(server: OpenAIServer, cache: bool = True, **settings: Any) -> Wra
     return LangChain(model, concurrency=4, cache=cache)
 
 
-def _llama_index(server: OpenAIServer, cache: bool = True, **settings: Any) -> WrappedModel:
+def _llama_index(
+    server: OpenAIServer, cache: bool = True, **settings: Any
+) -> ExternalModelGenerator:
     from llama_index.llms.openai_like import OpenAILike
 
     from target_bench.generators.llama_index import LlamaIndex
@@ -77,7 +79,7 @@ def _requests(n: int) -> Iterator[GenerationRequest]:
         yield GenerationRequest(f"id{i}", "qa", (Message("user", f"q{i}"),), f"q{i}")
 
 
-def _answers(generator: WrappedModel, n: int) -> list[Generation]:
+def _answers(generator: ExternalModelGenerator, n: int) -> list[Generation]:
     return sorted(
         generator.generate_many(_requests(n), Observer()), key=lambda g: int(g.query_id[2:])
     )
