@@ -79,9 +79,7 @@ class TableToText(Task[JudgedSentences]):
     ) -> CellPrompter:
         """Make the writer of prompts with highlighted cells."""
         prompt = load_prompt(self, options)
-        return CellPrompter(
-            self.name, prompt, options.table_format, prompt.tokens, answer=self.answer
-        )
+        return CellPrompter(self.name, prompt, options.table_format, answer=self.answer)
 
     def metrics(
         self, queries: Sequence[Query], _cutoffs: Sequence[int] = ()

@@ -163,12 +163,10 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
         self, options: RunConfig, databases: Mapping[str, Path], _follows_schema: bool
     ) -> SchemaPrompter:
         """Make the writer of prompts with schemas, which ask for JSON in words, as of any model."""
-        prompt = load_prompt(self, options)
         return SchemaPrompter(
             self.name,
-            prompt,
+            load_prompt(self, options),
             options.table_format,
-            prompt.tokens,
             ANSWER_SCHEMA if options.structured else None,
             self.answer,
             self.prompt.reads_prose,

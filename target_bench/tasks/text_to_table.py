@@ -112,12 +112,10 @@ class TextToTable(Task[Compared], AnswerJudge):
         self, options: RunConfig, _databases: Mapping[str, Path], _follows_schema: bool
     ) -> TablePrompter:
         """Make the writer of prompts with the instruction of each query."""
-        prompt = load_prompt(self, options)
         return TablePrompter(
             self.name,
-            prompt,
+            load_prompt(self, options),
             options.table_format,
-            prompt.tokens,
             answer=self.answer,
             default_format=self.table_format,
         )

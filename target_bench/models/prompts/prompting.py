@@ -1,4 +1,4 @@
-"""Queries and retrieved tables -> prompts: templates as data, tables fitted into a budget."""
+"""Write prompts from queries and retrieved tables: fill templates, fit tables into a budget."""
 
 import hashlib
 import sys
@@ -34,8 +34,8 @@ from target_bench.data import highlights
 from target_bench.data.table_text import Serializer
 
 _OWN_PROMPTS = Path(__file__).parent
-_FIRST_ROWS = 64  # of a table are written at once, which is all of most
-_PARTS = ("system", "user", "no_context_system", "no_context_user")
+_FIRST_ROWS = 64  # written at once, which is all rows of most tables
+_ENTRIES = ("system", "user", "no_context_system", "no_context_user")
 
 TOKENS = 8000
 """Tokens of tables in a prompt, where its file names no other number."""
@@ -43,10 +43,10 @@ TOKENS = 8000
 
 @dataclass(frozen=True)
 class Prompt:
-    """The templates of one task, in Jinja's language; those of no context hold no table.
+    """The Jinja templates of one task; those of ``no_context`` are for queries without tables.
 
     Attributes:
-        name: what errors call it: the task, or the file it came from.
+        name: its name in errors: the task, or the file.
         tokens: about how many tokens the tables of a prompt may take.
     """
 
@@ -59,11 +59,13 @@ class Prompt:
 
     @classmethod
     def load(cls, task: str, file: Path | None = None, own: Path | None = None) -> "Prompt":
-        """Read the prompt of a task of this package, or a YAML file with the same four entries.
+        """Read the prompt of a task from a YAML file with four templates.
 
-        A file may also have the entry ``tokens``; with that alone, the texts are those of the task,
-        which ``own`` names if it is none of this package. Of a folder the file is read that is
-        named after the task.
+        Args:
+            task: the name of the task.
+            file: the file, or a folder with a file named after the task. It may also have the entry
+                ``tokens``; with that alone the templates are those of the task.
+            own: the file with the templates of the task. Default: this package's.
         """
         path = file or _OWN_PROMPTS
         if path.is_dir():
@@ -77,19 +79,19 @@ class Prompt:
             raise ConfigError(f"prompt {path}: tokens={tokens!r}: expected a whole number from 1")
         if not entries and file is not None:
             default = cls.load(task, own)
-            entries = {name: getattr(default, name) for name in _PARTS}
-        for name in (*_PARTS, *entries):
-            if name not in _PARTS or not isinstance(entries.get(name), str):
+            entries = {name: getattr(default, name) for name in _ENTRIES}
+        for name in (*_ENTRIES, *entries):
+            if name not in _ENTRIES or not isinstance(entries.get(name), str):
                 raise ConfigError(
                     f"prompt {path}: entry {name!r} is missing, unknown or no text; there are "
-                    f"{', '.join(_PARTS)}, each a text"
+                    f"{', '.join(_ENTRIES)}, each a text"
                 )
         prompt = cls(file.name if file else task, **entries, tokens=tokens)
         prompt._check(path)
         return prompt
 
     def _check(self, path: Path) -> None:
-        query = "4153801726"  # as it is after any filter: upper, trim, tojson, ...
+        query = "4153801726"  # which no filter of Jinja changes: upper, trim, tojson, ...
         for tables in ("7320185649", ""):
             text = "".join(message.content for message in self.messages(query, tables))
             if query not in text or tables not in text:
@@ -99,8 +101,8 @@ class Prompt:
 
     @cached_property
     def hash(self) -> str:
-        """Identity of the wording."""
-        parts = "\0".join(getattr(self, name) for name in _PARTS)
+        """Hash of the templates."""
+        parts = "\0".join(getattr(self, name) for name in _ENTRIES)
         return hashlib.sha256(parts.encode()).hexdigest()[:12]
 
     @cached_property
@@ -110,7 +112,7 @@ class Prompt:
 
         environment = SandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
         templates = {}
-        for name in _PARTS:
+        for name in _ENTRIES:
             try:
                 templates[name] = environment.from_string(getattr(self, name))
             except TemplateError as error:
@@ -120,7 +122,7 @@ class Prompt:
         return templates
 
     def messages(self, query: str, tables: str) -> tuple[Message, ...]:
-        """Return the messages for a query; without tables, those of no context."""
+        """Fill the templates for a query; without tables, those of ``no_context``."""
         messages = []
         for role in ("system", "user"):
             entry = role if tables else f"no_context_{role}"
@@ -146,23 +148,22 @@ def _read_entries(path: Path) -> dict[str, Any]:
             "each task"
         ) from error
     if not isinstance(entries, Mapping):
-        raise ConfigError(f"prompt {path}: expected the entries {', '.join(_PARTS)}")
+        raise ConfigError(f"prompt {path}: expected the entries {', '.join(_ENTRIES)}")
     return dict(entries)
 
 
 @dataclass(frozen=True)
 class Prompter:
-    """Makes requests.
+    """Write requests with the tables of a query.
 
     Attributes:
-        VERSION: raised when a request can be another one than before, as where tables are written
-            in another way; a subclass has its own.
+        VERSION: raised when requests change, for instance because tables are written in another
+            way; a subclass has its own.
         task: short name of the task.
         prompt: the templates.
         format: how tables are written.
-        budget: estimated tokens that all tables together may take.
         answer_schema: the JSON schema of an answer, or None.
-        answer: what kind of answer is asked for.
+        answer: the kind of answer.
         schema_optional: whether an answer in prose is read as well as one of the schema.
     """
 
@@ -171,7 +172,6 @@ class Prompter:
     task: str
     prompt: Prompt
     format: TableFormat = "markdown"
-    budget: int = 8000
     answer_schema: Mapping[str, Any] | None = None
     answer: AnswerKind = "text"
     schema_optional: bool = False
@@ -182,11 +182,11 @@ class Prompter:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """All of it that changes a request."""
+        """All settings that change a request."""
         return {
             "prompt": self.prompt.hash,
             "format": self.format,
-            "budget": self.budget,
+            "budget": self.prompt.tokens,
             "answer_schema": self.answer_schema,
             "version": self.VERSION,
         }
@@ -214,12 +214,12 @@ class Prompter:
     def fit(self, tables: Sequence[Table]) -> tuple[str, tuple[int, ...]]:
         """Write tables in their order: whole while they fit, then with as many rows as fit.
 
-        What is left out is said where it is missing: rows under their table, tables at the end.
+        A note under a table says how many rows are left out; one at the end, how many tables.
 
         Returns:
             The text; and how many rows of each table are shown, -1 where not even the header is.
         """
-        left = self.budget * CHARACTERS_PER_TOKEN
+        left = self.prompt.tokens * CHARACTERS_PER_TOKEN
         blocks: list[str] = []
         rows: list[int] = []
         for number, table in enumerate(tables, start=1):
@@ -228,22 +228,28 @@ class Prompter:
             if shown >= 0:
                 blocks.append(block)
                 left -= len(block) + 2
-        missing = sum(1 for shown in rows if shown < 0)
+        missing = rows.count(-1)
         if missing:
             blocks.append(f"[{missing} of {len(tables)} tables left out: no room]")
         return "\n\n".join(blocks), tuple(rows)
 
     def _fit_table(self, number: int, table: Table, room: int) -> tuple[str, int]:
-        """Return a table in at most ``room`` characters, and how many rows of it; -1: none."""
+        """Return a table in at most ``room`` characters, and how many rows of it are shown.
+
+        Where not even the header fits, the number is -1.
+        """
         n_rows = len(table.rows)
-        # However many rows there are, about twice those that fit are written at most.
+        # doubled, so that of a long table only about twice the rows that fit are written
         high = min(_FIRST_ROWS, n_rows)
         while high < n_rows and len(self._write_table(number, table, high)) <= room:
             high = min(2 * high, n_rows)
         if high == n_rows and len(whole := self._write_table(number, table, n_rows)) <= room:
             return whole, n_rows
-        some = range(min(high + 1, n_rows))
-        shown = bisect_right(some, room, key=lambda n: len(self._write_part(number, table, n))) - 1
+        numbers = range(min(high + 1, n_rows))
+        n_fitting = bisect_right(
+            numbers, room, key=lambda n: len(self._write_part(number, table, n))
+        )
+        shown = n_fitting - 1  # 0 rows, the header alone, is one of the numbers
         return ("" if shown < 0 else self._write_part(number, table, shown)), shown
 
     def _write_table(self, number: int, table: Table, n_rows: int) -> str:
@@ -257,11 +263,11 @@ class Prompter:
 
 @dataclass(frozen=True)
 class CellPrompter(Prompter):
-    """Makes requests that name the highlighted cells of a table.
+    """Write requests with the highlighted cells of a table in place of the query's text.
 
-    The tables of a request say in their context which cells are highlighted, so that formats and
-    generators find them there. Where a query highlights none, its own text is asked for. An
-    ``instruction`` in its metadata follows the cells.
+    The tables of a request have the highlighted cells in their context, for formats and generators.
+    Where a query has no highlighted cells, its text stays. The ``instruction`` in its metadata
+    follows.
     """
 
     def write_prompt(self, query: Query, tables: Sequence[Table]) -> PromptedRequest:
@@ -272,7 +278,6 @@ class CellPrompter(Prompter):
         return super().write_prompt(replace(query, text=text), marked)
 
 
-# Format -> how the answer should be written, where the data do not say it.
 INSTRUCTIONS = {
     "text": "Write each table in Markdown, with its name and a colon on the line before it.",
     "html": "Write each table in HTML, with <table>, <tr>, <th> and <td>, its name as <caption>.",
@@ -283,13 +288,14 @@ INSTRUCTIONS = {
         "every cell as text."
     ),
 }
+"""Format of tables -> the instruction of a query without one."""
 
 
 @dataclass(frozen=True)
 class TablePrompter(Prompter):
-    """Writes the instruction of a query, or of the format, after the text of the query.
+    """Write the instruction of a query, or else of its format, after the text of the query.
 
-    A query with an empty instruction is an instruction itself.
+    An empty instruction adds nothing: the text has one already.
 
     Attributes:
         default_format: the format of a query that names none.
@@ -300,10 +306,11 @@ class TablePrompter(Prompter):
     def write_prompt(self, query: Query, tables: Sequence[Table]) -> PromptedRequest:
         """Return the request; its ``query`` is the text alone."""
         table_format = str(query.metadata.get("format", self.default_format))
-        own = query.metadata.get("instruction")
-        instruction = INSTRUCTIONS.get(table_format) if own is None else own
-        parts = [query.text, *([str(instruction)] if instruction else [])]
-        prompted = super().write_prompt(replace(query, text="\n\n".join(parts)), tables)
+        instruction = query.metadata.get("instruction")
+        if instruction is None:
+            instruction = INSTRUCTIONS.get(table_format)
+        text = f"{query.text}\n\n{instruction}" if instruction else query.text
+        prompted = super().write_prompt(replace(query, text=text), tables)
         request = replace(prompted.request, query=query.text)
         return replace(prompted, request=request)
 
@@ -322,12 +329,10 @@ def make_prompt_writer(
     if task.prompt.writer is not None:
         return task.prompt.writer(options, databases, follows_schema)
     structured = options.structured and follows_schema
-    prompt = load_prompt(task, options)
     return Prompter(
         task.name,
-        prompt,
+        load_prompt(task, options),
         options.table_format,
-        prompt.tokens,
         task.prompt.schema if structured else None,
         task.answer,
         task.prompt.reads_prose,
@@ -348,8 +353,8 @@ def _find_prompt(task: Task[Any]) -> Path:
     for cls in type(task).__mro__:
         if issubclass(cls, Task) and hasattr(cls, "name"):
             module = getattr(sys.modules[cls.__module__], "__file__", None)
-            own = Path(module).parent if module else Path.cwd()  # a notebook's cell is in no file
-            file = (_OWN_PROMPTS if is_own_code(cls) else own) / f"{cls.name}.yaml"
+            folder = Path(module).parent if module else Path.cwd()  # a notebook has no file
+            file = (_OWN_PROMPTS if is_own_code(cls) else folder) / f"{cls.name}.yaml"
             if file.is_file():
                 return file
     return _OWN_PROMPTS / f"{ANSWER_TASK}.yaml"

@@ -16,7 +16,6 @@ from target_bench.sql.duckdb_copy import duckdb_copy
 SAMPLE_ROWS = 3
 _LONGEST_CELL = 80  # characters of a sample
 
-# The structured answer: thoughts, one statement, and the database it is for.
 ANSWER_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
@@ -27,19 +26,20 @@ ANSWER_SCHEMA: Mapping[str, Any] = {
     "required": ["reasoning", "sql", "database_id"],
     "additionalProperties": False,
 }
+"""The structured answer: reasoning, one statement, and its database."""
 
 DUCKDB_PROMPT = Path(__file__).with_name("duckdb_sql.yaml")
-"""The templates that ask for SQL of DuckDB."""
+"""The templates that ask for DuckDB's SQL."""
 
 
 @dataclass(frozen=True)
 class SchemaPrompter(Prompter):
-    """Makes requests that show a schema.
+    """Write requests with the schema of a database.
 
     Attributes:
         scope: which tables a prompt shows.
-        databases: database id -> file, for the types of its copy in DuckDB.
-        dialect: what SQL is asked for; ``duckdb`` shows the types of the databases' copies.
+        databases: database id -> file, for the types of columns in its copy in DuckDB.
+        dialect: the SQL of the answer; with ``duckdb``, columns have the types of the copy.
     """
 
     VERSION: ClassVar[str] = "2"
@@ -50,12 +50,12 @@ class SchemaPrompter(Prompter):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """All of it that changes a request."""
+        """All settings that change a request."""
         dialect = {} if self.dialect == "sqlite" else {"dialect": self.dialect}
         return super().identity | {"scope": self.scope, "rows": SAMPLE_ROWS} | dialect
 
     def choose_tables(self, corpus: Corpus, ranking: Sequence[TableId]) -> list[Table]:
-        """Return the tables of the database that the first retrieved table is of."""
+        """Return the tables of the database of the first retrieved table."""
         if not ranking:
             return []
         database_id = ranking[0].database_id
@@ -88,7 +88,7 @@ class SchemaPrompter(Prompter):
         if file is None or database(file).engine == "duckdb":
             return table
         types = list(duckdb_copy(file).columns.get(table.id.table_id, {}).values())
-        if len(types) != len(table.header):  # named otherwise there
+        if len(types) != len(table.header):  # the copy has other columns
             return table
         context = {name: value for name, value in table.context.items() if name != "schema"}
         return replace(table, context=context | {"column_types": types})

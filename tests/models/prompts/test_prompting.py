@@ -1,6 +1,7 @@
 """Prompts: what a file may hold, how tables are fitted in, and what the record says of it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -34,7 +35,7 @@ def table(n_rows: int, name: str = "t", **context: Any) -> Table:
 
 
 def prompter(budget: int = 8000, format: Format = "markdown") -> Prompter:
-    return Prompter("question_answering", PROMPT, format, budget)
+    return Prompter("question_answering", replace(PROMPT, tokens=budget), format)
 
 
 def written(number: int, whole: Table, n_rows: int, format: Format) -> str:
