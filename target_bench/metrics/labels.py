@@ -246,10 +246,11 @@ _OPENING = {
     )
     for label, terms in _VERDICTS.items()
 }
-_STATEMENTS = {
-    label: (_compile_statement(terms), _compile_judgement(terms))
+_STATEMENTS = [
+    (label, compile_pattern(terms))
     for label, terms in _VERDICTS.items()
-}
+    for compile_pattern in (_compile_statement, _compile_judgement)
+]
 _PLAINLY = "(?:directly|clearly|fully|explicitly|strongly|completely|entirely|indeed|also|does) "
 _SOURCE = (
     r"(?:the |this |these )?(?:(?:provided|given|above) )?(?:tables?|data|evidence|records?|rows?)"
@@ -305,9 +306,9 @@ def _read_sentences(text: str) -> str | None:
     """Return the label that the sentences of a text agree on."""
     verdicts: list[str] = []  # labels of sentences that are a verdict
     statements: list[str] = []  # labels of sentences about the statement
-    # whether a sentence mentions a verdict in no known form, whether it hedges or asks, and whether
-    # one names a fault of the table or the statement
-    is_open = is_hedged = has_fault = False
+    is_open = False  # whether a sentence mentions a verdict in no known form
+    is_hedged = False  # whether such a sentence hedges or asks
+    has_fault = False  # whether a sentence names a fault, of the table or the statement
     sentences = list(_split_sentences(text))
     for i, sentence in enumerate(sentences):
         if _ALTERNATIVE.match(sentence):
@@ -363,19 +364,21 @@ def _read_opening_verdict(sentence: str) -> str | None:
     if _UNKNOWN_ALONE.fullmatch(sentence.strip(" .!,")):
         return NOT_ENOUGH
     for label, pattern in _OPENING.items():
-        match = pattern.match(sentence)
-        if match:
-            opening = _apply_modifiers(match, label)
-            if _FIELD_END.fullmatch(match["rest"]):
-                return None
-            rest = match["rest"].strip(" ,.!:;–—-")
-            statement = _read_opening_verdict(rest) or _read_statement(rest)
-            if match["term"] in ("true", "false"):
-                return None if statement not in (None, opening) else opening
-            # "Yes, the claim is false" is false, and "yes, it is false that ..." is no verdict
-            is_unsure = _TERM.search(rest) or _FAULT.search(rest) or _is_denied(rest, opening)
-            return statement or (None if is_unsure else opening)
+        if match := pattern.match(sentence):
+            return _read_opening_match(match, label)
     return None
+
+
+def _read_opening_match(match: re.Match[str], label: str) -> str | None:
+    if _FIELD_END.fullmatch(match["rest"]):
+        return None
+    opening, rest = _apply_modifiers(match, label), match["rest"].strip(" ,.!:;–—-")
+    statement = _read_opening_verdict(rest) or _read_statement(rest)
+    if match["term"] in ("true", "false"):
+        return opening if statement in (None, opening) else None
+    # "Yes, the claim is false" is false, and "yes, it is false that ..." is no verdict
+    is_unsure = _TERM.search(rest) or _FAULT.search(rest) or _is_denied(rest, opening)
+    return statement or (None if is_unsure else opening)
 
 
 def _is_denied(rest: str, opening: str | None) -> bool:
@@ -396,18 +399,16 @@ def _read_statement(sentence: str) -> str | None:
         )
         is_turned = _REVERSAL.match(sentence) or _CONCESSION.search(sentence, unknown.end())
         return None if is_list or is_turned else NOT_ENOUGH
-    for label, patterns in _STATEMENTS.items():
-        for pattern in patterns:
-            match = pattern.fullmatch(sentence)
-            if match and _FIELD_END.fullmatch(match["rest"] or ""):
+    for label, pattern in _STATEMENTS:
+        if match := pattern.fullmatch(sentence):
+            if _FIELD_END.fullmatch(match["rest"] or ""):
                 return None
-            if match:
-                stated = _apply_modifiers(match, label)
-                rest = (match["rest"] or "").strip(" ,.!:;–—-")
-                # "That is right: the statement is wrong", "confirmed as wrong"
-                other = _read_opening_verdict(rest) or _read_statement(rest)
-                is_of_another = re.match(rf"as (?:being )?(?:an? )?(?:{_TRUE}|{_FALSE})\b", rest)
-                return None if is_of_another or other not in (None, stated) else stated
+            stated = _apply_modifiers(match, label)
+            rest = (match["rest"] or "").strip(" ,.!:;–—-")
+            # "That is right: the statement is wrong", "confirmed as wrong"
+            other = _read_opening_verdict(rest) or _read_statement(rest)
+            is_of_another = re.match(rf"as (?:being )?(?:an? )?(?:{_TRUE}|{_FALSE})\b", rest)
+            return None if is_of_another or other not in (None, stated) else stated
     for label, pattern in _SOURCE_STATEMENTS.items():
         match = pattern.fullmatch(sentence)
         if match and not _QUALIFIER.search(match["rest"] or ""):
@@ -422,19 +423,17 @@ def _strip_introduction(sentence: str) -> str:
 
 
 def _apply_modifiers(match: re.Match[str], label: str) -> str | None:
+    """Return the label of a verdict with its modifiers: "not true" and "half true" are False."""
     groups = match.groupdict()
-    rest = groups.get("rest") or ""
-    if _QUALIFIER.search(rest) or _NEGATION.search(groups.get("before") or ""):
+    if _QUALIFIER.search(groups.get("rest") or "") or _NEGATION.search(groups.get("before") or ""):
         return None
-    if groups.get("not"):
-        if re.fullmatch(rf"{_BACKED}|{_REBUTTED}", match["term"]) or groups.get("half"):
-            return None
-        if label == FALSE and groups.get("wholly"):
-            return None
-        return FALSE if label == TRUE else TRUE
-    if groups.get("half"):
-        return FALSE
-    return label
+    if not groups.get("not"):
+        return FALSE if groups.get("half") else label
+    may_be_unknown = re.fullmatch(rf"{_BACKED}|{_REBUTTED}", match["term"])  # "not supported"
+    is_partial = groups.get("half") or (label == FALSE and groups.get("wholly"))  # "not all false"
+    if may_be_unknown or is_partial:
+        return None
+    return FALSE if label == TRUE else TRUE
 
 
 # Text

@@ -72,16 +72,16 @@ class JudgedRankings:
     """Rankings compared with gold tables; n queries, ranks 1 to depth.
 
     Attributes:
-        matched: (n, width) how many gold tables are first met at each rank (0 or 1). The width is
-            the length of the longest ranking, at most the depth.
+        matched: (n, width) 1 where a gold table is first met, else 0. The width is the length of
+            the longest ranking, at most the depth.
         matched_or_copy: the same where a copy of a gold table (same header and rows) counts as it.
         gold: (n,) number of gold tables.
         returned: (n,) number of tables returned, repeated ones included.
-        depth: the largest rank looked at.
-        gains: the grades at each rank; None where all gold tables are equally relevant.
+        depth: the number of ranks that count.
+        gains: None where all gold tables are equally relevant.
         databases: (n, width) 1 where a table of the gold database is first met; None where the
             tables are in no databases.
-        families: the same of families; None where no gold tables are of one family.
+        families: None where gold tables have none in common.
     """
 
     matched: Ranks
@@ -119,13 +119,11 @@ def judge(
     Args:
         rankings: for each query its tables, best first.
         gold: for each query its gold tables, in the same order of queries.
-        depth: how many ranks to look at.
-        copies: table -> the group of tables that are copies of each other; a table that is not in
-            it has no copies. Default: no table has.
-        grades: for each query, how relevant its gold tables are: table -> a number above 0, which
-            is its gain in nDCG. Default: all are equally relevant.
-        families: table -> its family; a table that is not in it is one of its own. Default: they
-            are not looked at.
+        depth: how many ranks count.
+        copies: table -> the group of its copies, of tables that have any.
+        grades: for each query, gold table -> its grade above 0, the gain in nDCG. Default: all are
+            equally relevant.
+        families: table -> its family, of tables that are in one.
     """
     gold_sets = [set(tables) for tables in gold]
     cut = [ranking[:depth] for ranking in rankings]
@@ -284,10 +282,10 @@ def metrics_at(
 
     Args:
         cutoffs: one or more.
-        databases: whether to include those that need tables in databases.
-        sets: whether to include those of returned sets.
-        families: whether to include those that need families of gold tables.
-        graded: whether gold tables have grades.
+        databases: whether tables are in databases, for ``recall[db]``.
+        sets: whether to measure returned sets.
+        families: whether gold tables are of one family, for ``recall[family]``.
+        graded: whether gold tables have grades, for the signature of nDCG.
     """
     ks = sorted(set(cutoffs))
     available = {_DATABASES: databases, _SETS: sets, _FAMILIES: families}
