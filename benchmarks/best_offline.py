@@ -125,7 +125,8 @@ def _candidates(data: Dataset) -> tuple[Floats, NDArray[np.int64], Floats]:
     for first in range(0, len(data.queries), 128):
         queries = data.queries[first : first + 128]
         texts = [query.text for query in queries]
-        kinds = retriever._evidence.features(texts)
+        evidence = retriever._evidence
+        kinds = evidence.features(texts)
         cosine = retriever._encoding.queries(texts).astype(np.float64) @ tables
         every = np.stack([*kinds, cosine], axis=2)
         right = np.array([data.corpus.positions[query.gold[0]] for query in queries])
@@ -135,7 +136,7 @@ def _candidates(data: Dataset) -> tuple[Floats, NDArray[np.int64], Floats]:
         best.sort(axis=1)
         features.append(np.take_along_axis(every, best[:, :, None], axis=1))
         gold.append((best == right[:, None]).argmax(axis=1))
-        masses.append(retriever._evidence.weigh_queries(texts))
+        masses.append(evidence.weigh_queries([evidence._words(text) for text in texts]))
     print(
         f"{data.info.name}: {len(data.queries):,} queries, {time.perf_counter() - start:.0f} s",
         flush=True,

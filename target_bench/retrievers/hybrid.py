@@ -56,11 +56,6 @@ class Hybrid(BatchRetriever):
     depth: int | None = None
 
     def __post_init__(self) -> None:
-        self._check()
-        self._fusion = Fusion(self.method, self.normalise, self.constant)
-        self._parts = [InnerRetriever(retriever) for retriever in self.retrievers]
-
-    def _check(self) -> None:
         n = len(self.retrievers)
         if isinstance(self.retrievers, str) or not n:
             raise ConfigError(
@@ -72,6 +67,8 @@ class Hybrid(BatchRetriever):
         if self.weights is not None and not all(0 <= w < float("inf") for w in self.weights):
             raise ConfigError(f"weights={list(self.weights)!r}: a weight is a number from 0")
         check_at_least_one(depth=self.depth)
+        self._fusion = Fusion(self.method, self.normalise, self.constant)
+        self._parts = [InnerRetriever(retriever) for retriever in self.retrievers]
 
     def parts(self) -> Mapping[str, object]:
         """Return all the retrievers, under the name of their setting."""

@@ -149,9 +149,10 @@ def _scale_scores(scores: Floats, filled: NDArray[np.bool_]) -> Floats:
 
 def _rank_tables(corpus: Corpus, rows: NDArray[np.int64], scores: Floats, k: int) -> Ranked:
     """Return the first ``k`` candidates in the order of their new scores."""
-    in_order = np.argsort(np.where(rows < 0, len(corpus), rows), axis=1)
-    rows = np.take_along_axis(rows, in_order, axis=1)
-    scores = np.take_along_axis(scores, in_order, axis=1)
+    # in corpus order, which breaks ties
+    columns = np.argsort(np.where(rows < 0, len(corpus), rows), axis=1)
+    rows = np.take_along_axis(rows, columns, axis=1)
+    scores = np.take_along_axis(scores, columns, axis=1)
     filled = rows >= 0
     largest = np.max(np.abs(scores), axis=1, keepdims=True, where=filled, initial=0.0)
     best, best_scores = best_columns(

@@ -189,6 +189,7 @@ class Best(Rows):
         vectors = self._encoding.queries(queries, self._vectors.shape[1])
         tables = np.asarray(self._vectors, dtype=np.float64).T
         parts = []
+        # cosines take as much memory as there are vectors, evidence as there are rows
         for block in split_into_blocks(len(queries), len(self._vectors), _CELLS):
             cosines = vectors[block].astype(np.float64) @ tables
             if self.chunk is not None:

@@ -37,6 +37,7 @@ def tokenize_in_processes(
     are merged in their order, so ``terms`` is the same however many processes there are.
     """
     thread = local()  # each thread waits for a process
+    readers: list[_Reader] = []
     numbers: dict[int, NDArray[np.int32]] = {}  # reader -> number of a term there -> number here
 
     def read(texts: Sequence[str]) -> tuple[int, Sequence[str], Piece]:
@@ -45,7 +46,6 @@ def tokenize_in_processes(
             readers.append(thread.reader)
         return id(thread.reader), *thread.reader.read(texts)
 
-    readers: list[_Reader] = []
     try:
         with ThreadPoolExecutor(n) as threads:
             for reader, new, piece in _map_in_order(threads, read, pieces, n * _AHEAD):

@@ -121,12 +121,10 @@ class Evidence:
         self, corpus: Corpus, rows: RowLimit, languages: Sequence[Language] = ("en",)
     ) -> None:
         self._texts = Texts(languages)
-        self._bm25 = []
-        for fields in (("title", "section", "header"), ("title", "section", "header", "rows")):
-            write = Serializer(fields, rows=rows)
-            formula = Formula("lucene", k1=0.5, b=0.75, delta=0.5, field_weights=(1.0,))
-            words = ([self._texts.words(write(table))] for table in corpus)
-            self._bm25.append(Postings.build(words, formula))
+        self._names = self._index_words(corpus, Serializer(("title", "section", "header")))
+        self._all = self._index_words(
+            corpus, Serializer(("title", "section", "header", "rows"), rows=rows)
+        )
         tables = _TableTerms(self._texts)
         for table in corpus:
             tables.add(table, rows)
@@ -138,9 +136,13 @@ class Evidence:
         self._starts = np.array(tables.starts, dtype=np.int64)
         n_with_term = np.bincount(np.array(tables.columns["any"].terms, np.int64), minlength=n)
         self._weights = _weigh_rarity(n_with_term, n_tables)
-        shards = self._bm25[1].shards
+        shards = self._all.shards
         n_with_word = sum((np.diff(shard.indptr) for shard in shards), np.zeros(1, dtype=np.int64))
         self._word_weights = _weigh_rarity(n_with_word, n_tables)
+
+    def _index_words(self, corpus: Corpus, write: Serializer) -> Postings:
+        formula = Formula("lucene", k1=0.5, b=0.75, delta=0.5, field_weights=(1.0,))
+        return Postings.build(([self._texts.words(write(table))] for table in corpus), formula)
 
     @property
     def n_rows(self) -> int:
@@ -151,28 +153,25 @@ class Evidence:
         """Return the (queries, tables) evidence of each of ``KINDS``."""
         words = list(map(self._words, queries))
         by_kind = []
-        for postings in self._bm25:
+        for postings in (self._names, self._all):
             terms = postings.build_query_matrix(words)
             by_kind.append(np.hstack([(terms @ shard).toarray() for shard in postings.shards]))
         weighted = self._weigh_terms(queries, words)
         by_kind += [(weighted @ matrix).toarray() for matrix in self._matrices]
         rows = (weighted @ self._rows).toarray()
         by_kind.append(np.maximum.reduceat(rows, self._starts, axis=1))
-        query_weights = self._sum_weights(words)[:, None]
+        query_weights = self.weigh_queries(words)[:, None]
         unit = np.where(query_weights > 0, query_weights, 1.0)
         return [kind / unit for kind in by_kind]
 
-    def weigh_queries(self, queries: Sequence[str]) -> Floats:
+    def weigh_queries(self, words: Sequence[Sequence[str]]) -> Floats:
         """Return the summed weight of each query's words that any table has."""
-        return self._sum_weights(list(map(self._words, queries)))
-
-    def _sum_weights(self, words: Sequence[Sequence[str]]) -> Floats:
-        weights: Floats = self._bm25[1].build_query_matrix(words) @ self._word_weights
+        weights: Floats = self._all.build_query_matrix(words) @ self._word_weights
         return weights
 
     def _words(self, query: str) -> Sequence[str]:
         """Return the distinct stems; where no table has any, those of ``match_known_tokens``."""
-        return match_known_tokens(deduplicate(self._texts.words(query)), self._bm25[1].vocabulary)
+        return match_known_tokens(deduplicate(self._texts.words(query)), self._all.vocabulary)
 
     def _weigh_terms(self, queries: Sequence[str], words: Sequence[Sequence[str]]) -> Any:
         """Build the (queries, terms) CSR matrix of the weights of the queries' terms."""
