@@ -7,7 +7,7 @@ those that Kamphuis et al. (2020) compare, and bm25s has; a test holds them to i
 
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, count
@@ -24,10 +24,6 @@ from target_bench.search.lexical.counts import CorpusStatistics, Ints, TableCoun
 from target_bench.search.lexical.products import in_threads
 
 Floats = NDArray[np.float64]
-
-Weigher = Callable[[Ints, Sequence[Ints], Sequence[Ints]], Floats]
-"""(n,) terms, each in a table, their (n,) counts in each field, and each field's (n,) lengths ->
-(n,) weights."""
 
 _PIECE_TABLES, _PIECE_TOKENS, _PIECE_CHARACTERS = 1024, 200_000, 1_000_000
 _AT_ONCE = 2**16  # entries that a thread weighs at a time
@@ -81,53 +77,67 @@ class Formula:
                 return (self.k1 + 1) * counts / (self.k1 * norm + counts) + self.delta
         return counts / (self.k1 * norm + counts)
 
-    def make_weigher(self, corpus: CorpusStatistics) -> tuple[Weigher, Floats]:
-        """Return the function that weighs the terms of a corpus, and ``Postings.absent``."""
 
-        def compute_idf(frequencies: Ints) -> Floats:
-            values, inverse = np.unique(frequencies, return_inverse=True)
-            idf = np.array([self.idf(df, corpus.n_tables) if df else 0.0 for df in values.tolist()])
-            return idf[inverse]
+class TermWeights:
+    """The weights of terms in a corpus, by a formula.
 
-        def compute_absent(idf: Floats, average: float) -> Floats:
-            # bm25l and bm25+ give a term a weight even in tables without it; stored weights are
-            # what a term adds to that, so that they stay sparse
-            if self.method not in ("bm25l", "bm25+") or not average:
-                return np.zeros_like(idf)
-            with np.errstate(invalid="ignore"):
-                component = self.saturate(np.float64(0), average, average)
-            if np.isnan(component):  # 0 / 0, with k1=0: only the lower bound is left
-                component = self.delta
-            absent: Floats = idf * component
-            return absent
+    bm25l and bm25+ give a term a weight even in tables without it, ``absent``. The other weights
+    are what a term adds to that, so that they stay sparse.
 
-        averages = corpus.average_lengths
-        idfs = list(map(compute_idf, corpus.frequencies))
-        absents = list(map(compute_absent, idfs, averages))
-        absent = np.zeros(corpus.n_terms)
-        for weight, own in zip(self.field_weights, absents, strict=True):
-            absent += weight * own
+    Attributes:
+        absent: (terms,) the weight of a term in a table without it.
+    """
 
-        def weigh_field(field: int, terms: Ints, counts: Ints, lengths: Ints) -> Floats:
-            component = self.saturate(counts.astype(np.float64), lengths, averages[field])
-            weights: Floats = idfs[field][terms] * component
-            if absent.any():
-                least = absents[field][terms]
-                weights -= least
-                weights[np.abs(weights) <= _CANCELLED * np.abs(least)] = 0.0
-            return weights
+    def __init__(self, formula: Formula, corpus: CorpusStatistics) -> None:
+        self._formula = formula
+        self._averages = corpus.average_lengths
+        self._idfs = [self._compute_idf(df, corpus.n_tables) for df in corpus.frequencies]
+        self._absents = list(map(self._weigh_absent, self._idfs, self._averages))
+        self.absent: Floats = np.zeros(corpus.n_terms)
+        for weight, absent in zip(formula.field_weights, self._absents, strict=True):
+            self.absent += weight * absent
 
-        def weigh(terms: Ints, counts: Sequence[Ints], lengths: Sequence[Ints]) -> Floats:
-            total = np.zeros(len(terms))
-            for field, weight in enumerate(self.field_weights):
-                has = np.flatnonzero(counts[field])
-                if len(has):
-                    total[has] += weight * weigh_field(
-                        field, terms[has], counts[field][has], lengths[field][has]
-                    )
-            return total
+    def _compute_idf(self, frequencies: Ints, n_tables: int) -> Floats:
+        values, inverse = np.unique(frequencies, return_inverse=True)
+        idf = [self._formula.idf(df, n_tables) if df else 0.0 for df in values.tolist()]
+        return np.array(idf)[inverse]
 
-        return weigh, absent
+    def _weigh_absent(self, idf: Floats, average: float) -> Floats:
+        if self._formula.method not in ("bm25l", "bm25+") or not average:
+            return np.zeros_like(idf)
+        with np.errstate(invalid="ignore"):
+            factor = self._formula.saturate(np.float64(0), average, average)
+        if np.isnan(factor):  # 0 / 0, with k1=0: only the lower bound is left
+            factor = self._formula.delta
+        absent: Floats = idf * factor
+        return absent
+
+    def weigh(self, terms: Ints, counts: Sequence[Ints], lengths: Sequence[Ints]) -> Floats:
+        """Return the (n,) weights of terms in tables, summed over fields.
+
+        Args:
+            terms: (n,) the terms.
+            counts: for each field (n,) how often it has the term.
+            lengths: for each field (n,) its number of tokens.
+        """
+        total = np.zeros(len(terms))
+        for field, weight in enumerate(self._formula.field_weights):
+            has = np.flatnonzero(counts[field])
+            if len(has):
+                total[has] += weight * self._weigh_field(
+                    field, terms[has], counts[field][has], lengths[field][has]
+                )
+        return total
+
+    def _weigh_field(self, field: int, terms: Ints, counts: Ints, lengths: Ints) -> Floats:
+        average = self._averages[field]
+        factors = self._formula.saturate(counts.astype(np.float64), lengths, average)
+        weights: Floats = self._idfs[field][terms] * factors
+        if self.absent.any():
+            absent = self._absents[field][terms]
+            weights -= absent
+            weights[np.abs(weights) <= _CANCELLED * np.abs(absent)] = 0.0
+        return weights
 
 
 class Postings:
@@ -197,10 +207,10 @@ class Postings:
         cls, vocabulary: dict[str, int], counter: TableCounter, formula: Formula
     ) -> "Postings":
         corpus = counter.statistics(len(vocabulary))
-        weigh, absent = formula.make_weigher(corpus)
+        weights = TermWeights(formula, corpus)
         # A comprehension would keep the counts of a shard while the next one is sorted.
-        shards = list(map(partial(_weigh_shard, weigh), counter.shards(len(vocabulary))))
-        return cls(vocabulary, shards, absent)
+        shards = list(map(partial(_weigh_shard, weights), counter.shards(len(vocabulary))))
+        return cls(vocabulary, shards, weights.absent)
 
     def save(self, folder: Path) -> None:
         """Write everything into a folder."""
@@ -260,7 +270,7 @@ def _read_pieces(
     return tokenize_in_processes(pieces, analyzer, terms, workers)
 
 
-def _weigh_shard(weigher: Weigher, shard: TermCounts) -> Any:
+def _weigh_shard(weights: TermWeights, shard: TermCounts) -> Any:
     """Return the (terms, tables) weights of a shard."""
     from scipy.sparse import csr_matrix
 
@@ -271,7 +281,7 @@ def _weigh_shard(weigher: Weigher, shard: TermCounts) -> Any:
         last = np.searchsorted(indptr, some.stop)
         bounds = np.clip(indptr[first : last + 1], some.start, some.stop)
         tables = shard.tables[some]
-        data[some] = weigher(
+        data[some] = weights.weigh(
             np.repeat(np.arange(first, last), np.diff(bounds)),
             [counts[some] for counts in shard.counts],
             [lengths[tables] for lengths in shard.lengths],
