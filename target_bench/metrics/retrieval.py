@@ -24,7 +24,7 @@ from target_bench.core.metric import (
     MetricSpec,
     RatioMetric,
     ratio,
-    split,
+    split_cutoff,
 )
 from target_bench.core.schema import Query, TableId
 
@@ -259,7 +259,7 @@ _SETS = "a retriever of sets, or the setting sets=true of the task"
 
 def parse(name: str) -> RetrievalMetric:
     """Make the metric of a name: ``recall@10``."""
-    family, k = split(name.strip().lower())
+    family, k = split_cutoff(name.strip().lower())
     definition = DEFINITIONS.get(family)
     if definition is None:
         names = ", ".join(d.spec.name + "@k" * d.spec.at_k for d in DEFINITIONS.values())
