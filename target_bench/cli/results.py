@@ -83,11 +83,11 @@ def _print_by_corpus(results: "Sequence[Result]") -> None:
 
 def make_records(results: "Sequence[Result]") -> list[dict[str, Any]]:
     """Return a record for each score of each run: what was run, the value and its interval."""
-    from target_bench.runs.score_tables import read_request
+    from target_bench.runs.score_tables import describe_request
 
     records = []
     for result in results:
-        run = read_request(result)._asdict() | {"name": result.command.label}
+        run = describe_request(result) | {"name": result.command.label}
         for metric, score in result.scores.items():
             numbers = score.to_json()
             value = {name: numbers[name] for name in ("value", "low", "high", "n")}

@@ -137,7 +137,8 @@ def show(
         print_json(document | ({"by": slices_to_json(slices)} if slices else {}))
     else:
         _show(document, verbose)
-        print_tables(*(make_slice_table(name, [(document["run"], slices)]) for name in slices))
+        run_name = document["run"]
+        print_tables(*(make_slice_table(n, [(run_name, parts)]) for n, parts in slices.items()))
     if problem:
         raise StoreError(str(problem))
 

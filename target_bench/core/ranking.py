@@ -2,7 +2,7 @@
 
 Sums of floats differ in their last bits between batches and threads, which must not decide a
 ranking. So the retrievers of this package round before they rank: ``top_k`` to a share of each
-score, which is enough for sums of numbers that are not negative; ``round_to_grade`` to a share of
+score, which is enough for sums of numbers that are not negative; ``round_scores`` to a share of
 the largest possible score, for sums in which terms cancel, as in the products of vectors. Neither
 depends on the scale of the scores.
 
@@ -27,19 +27,19 @@ from target_bench.core.schema import TableId
 RULE = "as-given|ties:sha256"
 """The name of the rule by which scores rank; part of the identity of a run."""
 
-SINGLE = 20
+SINGLE_DIGITS = 20
 """Binary digits, below the largest possible score, that are kept of products of float32 vectors.
 
 Models compute in single precision (24 digits), and their last bits depend on the batch.
 """
 
-DOUBLE = 30
+DOUBLE_DIGITS = 30
 """Binary digits, below the largest possible score, that are kept of sums in double precision."""
 
 _LOW_BITS = (1 << (53 - 32)) - 1  # of a score: ``top_k`` keeps 32 of its 53 binary digits
 _MAGNITUDE_BITS = np.int64(2**63 - 1)  # all but the sign
 _INFINITY_BITS = int(np.array(np.inf).view(np.int64))
-_HUGE = 2.0**900  # above it, the arithmetic of ``round_to_grade`` would overflow
+_HUGE = 2.0**900  # above it, the arithmetic of ``round_scores`` would overflow
 _CLEARLY_HIGHER = 1e-5  # share of the largest score
 _BLOCK_CELLS = 250_000  # scores in memory at a time, however many queries there are
 
@@ -107,19 +107,19 @@ def tie_order(ids: Sequence[TableId]) -> Positions:
     return np.lexsort((halves[:, 1], halves[:, 0])).astype(np.int64)
 
 
-def round_to_grade(scores: NDArray[np.floating], unit: ArrayLike, digits: int) -> Floats:
+def round_scores(scores: NDArray[np.floating], largest: ArrayLike, digits: int) -> Floats:
     """Round scores to ``digits`` binary digits below the largest possible score.
 
     Args:
         scores: of any shape.
-        unit: the largest possible score, such as the product of the lengths of two vectors;
-            broadcast to the scores. The nearest power of two is taken, so that the last bits of
-            the unit do not count.
-        digits: ``SINGLE`` or ``DOUBLE``.
+        largest: the largest possible score, such as the product of the lengths of two vectors;
+            broadcast to the scores. The nearest power of two is taken, so that its last bits do
+            not count.
+        digits: ``SINGLE_DIGITS`` or ``DOUBLE_DIGITS``.
     """
-    size = np.asarray(unit, dtype=np.float64)
+    size = np.asarray(largest, dtype=np.float64)
     if size.max(initial=0.0) > _HUGE:
-        return round_to_grade(np.divide(scores, _HUGE), size / _HUGE, digits) * _HUGE
+        return round_scores(np.divide(scores, _HUGE), size / _HUGE, digits) * _HUGE
     step = np.exp2(np.rint(np.log2(np.where(size > 0, size, 1.0))) - digits)
     # Floats near this number are multiples of the step: adding it rounds.
     offset = 1.5 * 2.0**52 * step
@@ -173,7 +173,7 @@ def best_cosines(scores: NDArray[np.floating], k: int) -> tuple[NDArray[np.intp]
 
     Products of float32 vectors depend in their last digits on the batch, which are rounded away.
     """
-    return top_k(round_to_grade(scores, 1.0, SINGLE), k)
+    return top_k(round_scores(scores, 1.0, SINGLE_DIGITS), k)
 
 
 def _to_keys(scores: NDArray[np.floating]) -> NDArray[np.int64]:

@@ -130,7 +130,7 @@ class PromptStyle:
 
 
 class AnswerJudge(ABC):
-    """Judges the answers to a task one by one, before they are scored: SQL is executed, say.
+    """Judges the answers to a task one by one, before they are scored, as by executing SQL.
 
     ```python
     from target_bench import AnswerJudge, Generation, Judgement, load
@@ -200,13 +200,14 @@ class AnswerJudge(ABC):
         """
 
 
-def _drop_hidden(record: Mapping[str, Any]) -> Mapping[str, Any]:
+def _drop_empty(record: Mapping[str, Any]) -> Mapping[str, Any]:
     hidden = ("query_id", "fingerprint")
-    return {
-        name: value
-        for name, value in record.items()
-        if name not in hidden and value not in (None, "", [], {})
-    }
+    shown = {name: value for name, value in record.items() if name not in hidden}
+    return {name: value for name, value in shown.items() if value not in (None, "", [], {})}
+
+
+TaskReport = Mapping[str, Any]
+"""The result of ``Task.report``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,24 +224,23 @@ class View:
     Attributes:
         takes: the input of a system, in words.
         gives: an answer, in words.
-        slices: the metadata by which scores are broken down in the report of a run.
+        slices: properties of queries for each of which ``TaskReport`` gets a table of scores.
         properties: the keys of ``Task.properties``, for ``--by``.
-        summary: makes the summary from the result of ``Task.report``.
-        breakdown: makes a table from the result of ``Task.report``: reason why answers are wrong ->
-            outcome -> number.
-        remarks: makes remarks from the result of ``Task.report``: query id -> sentences.
-        detail: chooses what a report shows of the record of a judgement. An entry ``verdict`` is
-            the outcome in a word. Default: all that is not empty.
+        summary: task report -> lines below the scores.
+        breakdown: task report -> reason why answers are wrong -> outcome -> number.
+        remarks: task report -> query id -> remarks on this query.
+        detail: record of a judgement -> the entries to show of it. An entry ``verdict`` is the
+            outcome in a word. Default: all that are not empty.
     """
 
     takes: str = ""
     gives: str = ""
     slices: tuple[str, ...] = ()
-    summary: Callable[[Mapping[str, Any]], Sequence[SummaryBlock]] = lambda _report: ()
-    breakdown: Callable[[Mapping[str, Any]], Mapping[str, Mapping[str, int]]] = lambda _report: {}
     properties: tuple[str, ...] = ()
-    remarks: Callable[[Mapping[str, Any]], Mapping[str, Sequence[str]]] = lambda _report: {}
-    detail: Callable[[Mapping[str, Any]], Mapping[str, Any]] = _drop_hidden
+    summary: Callable[[TaskReport], Sequence[SummaryBlock]] = lambda _report: ()
+    breakdown: Callable[[TaskReport], Mapping[str, Mapping[str, int]]] = lambda _report: {}
+    remarks: Callable[[TaskReport], Mapping[str, Sequence[str]]] = lambda _report: {}
+    detail: Callable[[Mapping[str, Any]], Mapping[str, Any]] = _drop_empty
 
 
 class Task(ABC, Generic[ExamplesT]):
@@ -303,7 +303,7 @@ class Task(ABC, Generic[ExamplesT]):
 
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
-        if "name" in vars(cls):
+        if "name" in vars(cls):  # another task than its base class
             cls.aliases = vars(cls).get("aliases", ())
             cls.title = vars(cls).get("title", cls.name.replace("_", " ").capitalize())
         for field_name, kinds in (("answer", AnswerKind), ("source", TableSource)):
@@ -352,7 +352,7 @@ class Task(ABC, Generic[ExamplesT]):
         """Return property -> text or None for each answer, for ``--by``. Default: none."""
         return {}
 
-    def report(self, dataset: Dataset, examples: ExamplesT) -> Mapping[str, Any]:  # noqa: ARG002
+    def report(self, dataset: Dataset, examples: ExamplesT) -> TaskReport:  # noqa: ARG002
         """Return further findings about the answers, as JSON, for ``view``. Default: nothing."""
         return {}
 

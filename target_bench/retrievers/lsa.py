@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.ranking import (
-    DOUBLE,
+    DOUBLE_DIGITS,
     Ranked,
     Ranking,
-    round_to_grade,
+    round_scores,
     split_into_blocks,
     stack_rankings,
 )
@@ -84,7 +84,7 @@ class LSA(TfIdf):
         points, has_words = self._project(vectors), np.diff(vectors.indptr) > 0
         parts = []
         for block in split_into_blocks(len(queries), len(self._ids), _BLOCK_CELLS):
-            cosines = round_to_grade(points[block] @ self._points.T, 1.0, DOUBLE)
+            cosines = round_scores(points[block] @ self._points.T, 1.0, DOUBLE_DIGITS)
             best, scores = best_columns(cosines, top_k)
             parts.append((np.where(has_words[block, None], best, -1), scores))
         return Ranked(self._ids, *stack_rankings(parts))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from target_bench.core.contract import get_constructor_arguments
 from target_bench.core.errors import ConfigError, MissingExtraError, check_at_least_one
-from target_bench.core.ranking import SINGLE, Ranked, Ranking, round_to_grade
+from target_bench.core.ranking import SINGLE_DIGITS, Ranked, Ranking, round_scores
 from target_bench.core.ranking import top_k as best_columns
 from target_bench.core.schema import Corpus, Field, Format, RowLimit
 from target_bench.data.table_text import Serializer
@@ -156,7 +156,7 @@ def _rank_tables(corpus: Corpus, rows: NDArray[np.int64], scores: Floats, k: int
     filled = rows >= 0
     largest = np.max(np.abs(scores), axis=1, keepdims=True, where=filled, initial=0.0)
     best, best_scores = best_columns(
-        np.where(filled, round_to_grade(scores, largest, SINGLE), -np.inf), k
+        np.where(filled, round_scores(scores, largest, SINGLE_DIGITS), -np.inf), k
     )
     ranked = np.take_along_axis(rows, best, axis=1)
     return Ranked(corpus.ids, ranked, np.where(ranked < 0, 0.0, best_scores))

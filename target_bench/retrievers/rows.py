@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError, check_at_least_one
 from target_bench.core.ranking import (
-    SINGLE,
+    SINGLE_DIGITS,
     Ranked,
     Ranking,
-    round_to_grade,
+    round_scores,
     split_into_blocks,
     stack_rankings,
     top_k_positive,
@@ -199,6 +199,6 @@ class Best(Rows):
                 scores = self._scores(in_block[inner])
                 scores += self.cosine * cosines[inner]
                 if self.cosine:  # single precision, as a model computes it
-                    scores = round_to_grade(scores, self.cosine, SINGLE)
+                    scores = round_scores(scores, self.cosine, SINGLE_DIGITS)
                 parts.append(best_columns(scores, top_k))
         return Ranked(self._ids, *stack_rankings(parts))

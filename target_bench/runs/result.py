@@ -30,13 +30,12 @@ from target_bench.runs.score_files import (
     read_values,
 )
 from target_bench.runs.score_tables import (
-    Request,
     choose_columns,
     describe_failures,
+    describe_request,
     find_failures,
     group_results,
     make_score_tables,
-    read_request,
 )
 from target_bench.runs.slicing import (
     MissingPluginError,
@@ -337,7 +336,8 @@ class Results(Sequence[Result]):
         import pyarrow
 
         text, texts = pyarrow.string(), pyarrow.list_(pyarrow.string())
-        columns = dict.fromkeys((*Request._fields, "name", "query_id", "query"), text)
+        run = ("corpus", "split", "task", "retriever", "generator", "name")
+        columns = dict.fromkeys((*run, "query_id", "query"), text)
         schema = pyarrow.schema({**columns, "gold": texts, "ranking": texts, "answer": text})
         tables = [schema.empty_table()]
         for result in self._results:
@@ -439,7 +439,7 @@ def _to_columns(result: Result) -> dict[str, list[Any]]:
     command = result.command
     has_ranking, has_answer = command.retriever is not None, command.generator is not None
     return {
-        **{name: [value] * len(ids) for name, value in read_request(result)._asdict().items()},
+        **{name: [value] * len(ids) for name, value in describe_request(result).items()},
         "name": [result.command.label] * len(ids),
         "query_id": ids,
         "query": [query and query.text for query in texts],

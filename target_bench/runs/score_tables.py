@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import isnan, nan
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from target_bench.core.metric import Score, split_cutoff
 from target_bench.core.schema import Generation, Retrieval
@@ -155,7 +155,8 @@ def choose_metrics(
         ranked = ranking_metrics(built_in) or table_metrics(built_in)
         recalls = [name for name in ranked if name.startswith("recall@")]
         database_recalls = [name for name in all_scores if name.startswith("recall[db]@")]
-        main = [*recalls[:1], *recalls[1:][-1:], *database_recalls[:1]] or ranked[:_IN_A_TABLE]
+        main = [recalls[0], recalls[-1]] if recalls else []
+        main = [*main, *database_recalls[:1]] or ranked[:_IN_A_TABLE]
         main += [name for name in all_scores if name in _SET_METRICS]
     return list(dict.fromkeys([*main, *own]))
 
@@ -242,7 +243,10 @@ def make_slice_tables(results: Sequence["Result"]) -> list[TextTable]:
         return []
     runs = [(result.command.label, score_slices(result)) for result in results]
     asked = _list_asked(results)
-    return [make_slice_table(name, runs, asked) for name in dict.fromkeys(results[0].by)]
+    return [
+        make_slice_table(name, [(label, slices[name]) for label, slices in runs], asked)
+        for name in dict.fromkeys(results[0].by)
+    ]
 
 
 def score_slices(result: "Result") -> dict[str, PartScores]:
@@ -251,60 +255,56 @@ def score_slices(result: "Result") -> dict[str, PartScores]:
 
 
 def make_slice_table(
-    name: str,
-    runs: Sequence[tuple[str, Mapping[str, PartScores]]],
-    asked: Sequence[str] = (),
+    name: str, runs: Sequence[tuple[str, PartScores]], asked: Sequence[str] = ()
 ) -> TextTable:
     """Lay out the scores of runs by a property: one row per value and run.
 
     Args:
         name: the property.
-        runs: label of each run, and its scores by property.
+        runs: the label and the scores of each run.
         asked: metrics of ``--metric``, which get a column each.
     """
-    parts = [(label, by_property[name]) for label, by_property in runs]
-    values = list(dict.fromkeys(value for _, by_value in parts for value in by_value))
-    all_scores = [part for _, by_value in parts for part in by_value.values()]
-    chosen = table_metrics({metric: s for part in all_scores for metric, s in part.items()})
-    metrics = list(dict.fromkeys([*chosen, *asked]))
+    values = dict.fromkeys(value for _, parts in runs for value in parts)
+    all_scores = {
+        metric: score
+        for _, parts in runs
+        for scores in parts.values()
+        for metric, score in scores.items()
+    }
+    metrics = list(dict.fromkeys([*table_metrics(all_scores), *asked]))
     rows = []
     for value in values:
-        for label, by_value in parts:
-            scores = by_value.get(value, {})
+        for label, parts in runs:
+            scores = parts.get(value, {})
             n = next((scores[metric].n for metric in metrics if metric in scores), None)
             cells = [score_cell(metric, scores.get(metric)) for metric in metrics]
             rows.append([value, "" if n is None else f"{n:,}", label, *cells])
     columns = [Column(name), Column("n", right=True), Column("run")]
-    # A line between the values, where each has several rows.
-    rules = frozenset(range(len(parts), len(rows), len(parts))) if len(parts) > 1 else frozenset()
-    return TextTable([*columns, *map(metric_column, metrics)], rows, f"by {name}", rules)
+    columns += map(metric_column, metrics)
+    # A line between the values, if each has several rows.
+    rules = frozenset(range(len(runs), len(rows), len(runs))) if len(runs) > 1 else frozenset()
+    return TextTable(columns, rows, f"by {name}", rules)
 
 
 # Documents
 
 
-class Request(NamedTuple):
-    """What was run."""
-
-    corpus: str
-    split: str
-    task: str
-    retriever: str | None
-    generator: str | None
-
-
-def read_request(result: "Result") -> Request:
-    """Return what was run."""
-    identity, command = result.identity, result.command
-    data = (identity.corpus, identity.split, identity.task)
-    return Request(*data, command.retriever, command.generator)
+def describe_request(result: "Result") -> dict[str, str | None]:
+    """Return corpus, split, task, retriever and generator by these names."""
+    return {
+        "corpus": result.identity.corpus,
+        "split": result.identity.split,
+        "task": result.identity.task,
+        "retriever": result.command.retriever,
+        "generator": result.command.generator,
+    }
 
 
 def to_document(result: "Result") -> dict[str, Any]:
     """Return a result as ``run --format json`` prints it."""
     answers = result.stored.answers
     document: dict[str, Any] = {
-        **read_request(result)._asdict(),
+        **describe_request(result),
         "names": list(result.command.names),
         "n_queries": result.stored.counts.asked,
         "counts": result.stored.counts.to_json(),

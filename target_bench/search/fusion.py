@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError, check_at_least_one
-from target_bench.core.ranking import DOUBLE, round_to_grade
+from target_bench.core.ranking import DOUBLE_DIGITS, round_scores
 from target_bench.core.ranking import top_k as best_columns
 from target_bench.search.nested import Candidates
 
@@ -171,7 +171,7 @@ def _find_best(
         sums[:, :-apart] += np.where(again, gains[:, apart:], 0.0)
     sums += floor
     largest = np.max(np.abs(sums), axis=1, keepdims=True, where=first, initial=0.0)
-    sums = np.where(first, round_to_grade(sums, largest, DOUBLE), -np.inf)
+    sums = np.where(first, round_scores(sums, largest, DOUBLE_DIGITS), -np.inf)
     best, best_scores = best_columns(sums, k)
     there = np.isfinite(best_scores)
     places = np.where(there, np.take_along_axis(rows, best, axis=1), -1)

@@ -11,11 +11,11 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
 from target_bench.core.ranking import (
-    DOUBLE,
-    SINGLE,
+    DOUBLE_DIGITS,
+    SINGLE_DIGITS,
     SortedRankings,
     is_rising,
-    round_to_grade,
+    round_scores,
     sort_by_score,
     top_k,
 )
@@ -98,17 +98,16 @@ def test_sums_in_any_order_are_equal(terms: Floats, random: Any) -> None:
     assert (off[~near_edge] == 0).all()
 
 
-@pytest.mark.parametrize("digits", [SINGLE, DOUBLE])
+@pytest.mark.parametrize("digits", [SINGLE_DIGITS, DOUBLE_DIGITS])
 @pytest.mark.parametrize("unit", [1.0, 1 + 1e-7, 1 - 1e-7, 0.8, 1.3])
 def test_graded_by_the_nearest_power_of_two(unit: float, digits: int) -> None:
     scores = np.array([0.3, -0.3, 1e-12, -1e-12, 1.0])
-    grades = round_to_grade(scores, unit, digits)
+    grades = round_scores(scores, unit, digits)
     assert grades.tolist() == (np.rint(scores * 2.0**digits) / 2.0**digits).tolist()
     assert not np.signbit(grades[2:4]).any()
     for scale in (2.0**-700, 2.0**700, 2.0**1000):
         assert (
-            round_to_grade(scores * scale, unit * scale, digits).tolist()
-            == (grades * scale).tolist()
+            round_scores(scores * scale, unit * scale, digits).tolist() == (grades * scale).tolist()
         )
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from target_bench.core.array_files import read_array, read_json, write_array, write_json
 from target_bench.core.errors import ConfigError, MissingExtraError
-from target_bench.core.ranking import SINGLE, round_to_grade, top_k
+from target_bench.core.ranking import SINGLE_DIGITS, round_scores, top_k
 from target_bench.core.vectors import VectorIndex, Vectors
 
 Scores = NDArray[np.float64]
@@ -122,7 +122,7 @@ class StoredVectors(VectorIndex):
         # numbers may vanish besides, each by less than 2^-149.
         d = self.vectors.shape[1] + 2
         du = d * 2.0**-24
-        share = 2 * du / (1 - du) + 1.5 * 2.0**-SINGLE
+        share = 2 * du / (1 - du) + 1.5 * 2.0**-SINGLE_DIGITS
         bounds: Scores = share * self.longest * lengths + 2 * d * 2.0**-149
         return bounds
 
@@ -260,7 +260,7 @@ def inner_products(queries: Vectors, vectors: Vectors, owners: Rows, rows: Rows)
         np.vecdot(doubles[owners[pairs]], right, out=products[pairs])
         np.vecdot(right, right, out=lengths[pairs])
     lengths *= np.vecdot(doubles, doubles)[owners]
-    return round_to_grade(products, np.sqrt(lengths, out=lengths), SINGLE)
+    return round_scores(products, np.sqrt(lengths, out=lengths), SINGLE_DIGITS)
 
 
 def _in_blocks(work: Callable[[slice], Found], n: int, size: int) -> Found:
