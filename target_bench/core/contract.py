@@ -314,7 +314,7 @@ _FIELD_TYPES = {
 }
 
 
-def find_fault(generation: Generation) -> str | None:
+def find_invalid_field(generation: Generation) -> str | None:
     """Return what is wrong with the first invalid field of an answer, or None.
 
     An answer comes from a user's plug-in, or from a file that may have been edited.

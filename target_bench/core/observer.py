@@ -1,4 +1,4 @@
-"""The observer, which an evaluation tells of its progress, and one that shows bars of tqdm."""
+"""Observers of the progress of an evaluation: the interface, and one that shows bars of tqdm."""
 
 import os
 import sys
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Observer:
-    """Is told of progress and warnings. Override what interests you; the others are silent.
+    """Receives progress and warnings. Override the methods that you need; the others are silent.
 
     ```python
     from target_bench import Observer, evaluate
@@ -34,9 +34,9 @@ class Observer:
     ```
 
     Warnings go to Python's ``warnings`` unless ``warning`` is overridden. A sweep runs many cells,
-    some at the same time. It tells when each begins and ends, and tells ``observe_cell`` of a cell
-    of the progress in it; of a cell in another process only its warnings, when it ends. All calls
-    are made in the process of the sweep.
+    some at the same time: the progress of each goes to the observer that ``observe_cell`` returns,
+    and of a cell in another process only its warnings, when it ends. All calls are made in the
+    process of the sweep.
     """
 
     def stage(self, name: str, total: int | None = None) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from target_bench.core import cache_use
-from target_bench.core.contract import Generator, find_fault, make_failed_generation
+from target_bench.core.contract import Generator, find_invalid_field, make_failed_generation
 from target_bench.core.credentials import mask_answer, without_secrets
 from target_bench.core.errors import PASSED_ON, PluginError, TargetBenchError
 from target_bench.core.identity import plugin_identity
@@ -171,7 +171,7 @@ def _ask_once(generator: Any, request: GenerationRequest) -> Generation:
 
 def _check_answer(answer: Generation, query_id: str) -> Generation:
     """Return the answer, or what is wrong with it, without credentials."""
-    problem = find_fault(answer)
+    problem = find_invalid_field(answer)
     if problem:
         return Generation(query_id, "", error=f"contract: no Generation: {problem}")
     if answer.error is not None:  # words of others: a server may repeat the key it was sent

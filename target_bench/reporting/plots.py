@@ -191,7 +191,7 @@ def milliseconds(run: Result) -> float | None:
     times = run.times
     if {"retrieve", "generate"} & times.left_out.keys():
         return None
-    return (times.milliseconds("retrieve") or 0.0) + (times.milliseconds("generate") or 0.0) or None
+    return sum(times.milliseconds.values()) or None
 
 
 def find_front(points: Sequence[tuple[float, float]], higher_is_better: bool = True) -> list[int]:

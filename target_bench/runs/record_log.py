@@ -18,7 +18,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic_core import from_json
 
-from target_bench.core.contract import find_fault
+from target_bench.core.contract import find_invalid_field
 from target_bench.core.errors import StoreError
 from target_bench.core.files import atomic_write, parse_json, sync_one
 from target_bench.core.schema import FLAGS, Generation, Judgement, Retrieval, TableId
@@ -232,7 +232,7 @@ def _read_answer(record: dict[str, Any]) -> Answered:
     rows = tuple(record.pop("shown_rows", ()))
     truncated = record.pop("truncated", False)
     generation = Generation(**record)
-    fault = find_fault(generation)
+    fault = find_invalid_field(generation)
     if fault:
         raise ValueError(fault)
     return Answered(generation, rows, truncated)

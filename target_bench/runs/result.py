@@ -176,7 +176,7 @@ class Result:
         return replace(
             ranked,
             seconds={**ranked.seconds, **own.seconds},
-            timed_answers=own.timed_answers,
+            milliseconds={**ranked.milliseconds, **own.milliseconds},
             left_out={**ranked.left_out, **own.left_out},
         )
 
@@ -336,8 +336,8 @@ class Results(Sequence[Result]):
         import pyarrow
 
         text, texts = pyarrow.string(), pyarrow.list_(pyarrow.string())
-        run = ("corpus", "split", "task", "retriever", "generator", "name")
-        columns = dict.fromkeys((*run, "query_id", "query"), text)
+        names = ("corpus", "split", "task", "retriever", "generator", "name", "query_id", "query")
+        columns = dict.fromkeys(names, text)
         schema = pyarrow.schema({**columns, "gold": texts, "ranking": texts, "answer": text})
         tables = [schema.empty_table()]
         for result in self._results:

@@ -27,22 +27,15 @@ class ColdTimes:
     """The times of a run that may be shown."""
 
     seconds: Mapping[str, float] = field(default_factory=dict)  # stage -> wall-clock seconds
-    timed_queries: int = 0  # how many queries ``seconds["retrieve"]`` covers
-    timed_answers: int = 0  # how many queries ``seconds["generate"]`` covers
+    milliseconds: Mapping[str, float] = field(default_factory=dict)  # stage -> time per query
     latency: Mapping[str, Any] | None = None  # milliseconds of single queries
     left_out: Mapping[str, str] = field(default_factory=dict)  # stage, or ``latency`` -> reason
 
-    def milliseconds(self, stage: str) -> float | None:
-        """Return the milliseconds per query of ``retrieve`` or ``generate``; None if not timed."""
-        n = self.timed_answers if stage == "generate" else self.timed_queries
-        return 1000 * self.seconds[stage] / n if self.seconds.get(stage) and n else None
-
     def write_milliseconds(self, stage: str) -> str:
-        """Return them as text; a dash if the time is left out, nothing if there is none."""
-        milliseconds = self.milliseconds(stage)
-        if milliseconds is None:
-            return "–" if stage in self.left_out else ""
-        return f"{milliseconds:.2f}"
+        """Return the time per query as text; a dash if it is left out, nothing if there is none."""
+        if stage in self.milliseconds:
+            return f"{self.milliseconds[stage]:.2f}"
+        return "–" if stage in self.left_out else ""
 
 
 def read_cold_times(manifest: Manifest) -> ColdTimes:
@@ -61,9 +54,11 @@ def read_cold_times(manifest: Manifest) -> ColdTimes:
             del times[stage]
             left_out[stage] = reason
     latency = times.pop(LATENCY, None)
-    timed_queries = manifest.timed_queries or 0 if "retrieve" in times else 0
-    timed_answers = manifest.timed_answers or 0 if "generate" in times else 0
-    return ColdTimes(times, timed_queries, timed_answers, latency, left_out)
+    counts = {"retrieve": manifest.timed_queries, "generate": manifest.timed_answers}
+    milliseconds = {
+        stage: 1000 * times[stage] / n for stage, n in counts.items() if n and times.get(stage)
+    }
+    return ColdTimes(times, milliseconds, latency, left_out)
 
 
 def _explain_left_out(manifest: Manifest, stage: str, plugin_class: str) -> str:

@@ -74,19 +74,18 @@ def test_recorded_embeddings_leave_no_time(tmp_path: Path) -> None:
     assert set(first.times.seconds) >= {"embed_corpus", "retrieve"}
     assert first.times.left_out == {}
     assert _manifest(first)["from_caches"] == {"embed_corpus": [], "retrieve": []}
-    assert first.times.milliseconds("retrieve") is not None
+    assert first.times.milliseconds.get("retrieve") is not None
     for again in (_run(tmp_path / "b", Dense(Known())), _run(tmp_path, Hybrid([Dense(Known())]))):
         manifest = _manifest(again)
         assert manifest["from_caches"]["retrieve"] == ["embedding cache"]
         assert manifest["seconds"]["retrieve"] > 0
         assert not {"embed_corpus", "retrieve"} & set(again.times.seconds)
-        assert again.times.timed_queries == 0
-        assert again.times.milliseconds("retrieve") is None
+        assert again.times.milliseconds.get("retrieve") is None
         shown = to_document(again)
         assert "retrieve" not in shown["seconds"]
         assert shown["times_left_out"]["retrieve"] == "from a cache (embedding cache)"
         text = " ".join(str(Results([first, again])).split())
-        assert f"{first.times.milliseconds('retrieve'):.2f}" in text
+        assert f"{first.times.milliseconds['retrieve']:.2f}" in text
         assert "– is a time that is not shown: from a cache (embedding cache)." in text
     assert "not shown" not in str(Results([first]))
 
@@ -119,7 +118,7 @@ def test_latency_encodes_every_query(tmp_path: Path) -> None:
 
 def test_answers(tmp_path: Path) -> None:
     """Of a generator they have a time; recorded ones, and those of a file, have none."""
-    assert _answer(tmp_path, Own()).times.milliseconds("generate") is not None
+    assert _answer(tmp_path, Own()).times.milliseconds.get("generate") is not None
     cached = _answer(tmp_path, Told(cached=True))
     assert cached.times.left_out == {"generate": "from a cache (recorded answers)"}
     assert _answer(tmp_path, "gold").times.left_out == {}
@@ -129,4 +128,4 @@ def test_answers(tmp_path: Path) -> None:
     target = TARGET(("question_answering", "mini"), out=tmp_path, observer=Recorder())
     scored = target.score(predictions=path)[0]
     assert "generate" not in scored.times.seconds
-    assert scored.times.milliseconds("generate") is None
+    assert scored.times.milliseconds.get("generate") is None

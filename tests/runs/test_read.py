@@ -67,7 +67,7 @@ def test_a_run_of_rankings(runs: Runs) -> None:
     assert run.queries.values["recall@10"].mean() == pytest.approx(run.scores["recall@10"].value)
     assert len(run.queries.statistics["recall@10"]) == len(run.queries.properties["task"]) == 280
     assert run.run.id == runs.bm25.name[-12:]
-    assert run.times.milliseconds("retrieve") is not None
+    assert run.times.milliseconds.get("retrieve") is not None
 
 
 def test_a_run_of_answers(runs: Runs) -> None:

@@ -326,8 +326,8 @@ def count_queries_and_times(runs: Sequence[ReportRun]) -> dict[str, list[str]]:
     latencies: list[Mapping[str, float]] = [each.latency or {} for each in times]
     for name, stage, spent in (
         ("index", "embed_corpus", [each.seconds.get("embed_corpus") for each in times]),
-        ("ranking", "retrieve", [each.milliseconds("retrieve") for each in times]),
-        ("answer", "generate", [each.milliseconds("generate") for each in times]),
+        ("ranking", "retrieve", [each.milliseconds.get("retrieve") for each in times]),
+        ("answer", "generate", [each.milliseconds.get("generate") for each in times]),
         ("p50", LATENCY, [each.get("p50") for each in latencies]),
         ("p95", LATENCY, [each.get("p95") for each in latencies]),
     ):
