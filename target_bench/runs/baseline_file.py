@@ -30,7 +30,6 @@ def write_baseline(run: Result, path: Path) -> None:
     """
     if path.suffix != ".json":
         raise ConfigError(f"{path}: the name of a baseline file ends in .json")
-    find_headline(run)  # raises if there are no scores
     document = _to_document(run)
     _check_failures(run, path)
     try:
@@ -42,6 +41,7 @@ def write_baseline(run: Result, path: Path) -> None:
 
 
 def _to_document(run: Result) -> dict[str, Any]:
+    find_headline(run)  # raises if there are no scores
     if run.run.problem is not None:
         raise StoreError(f"{run.folder}: damaged: {run.run.problem}")
     files = {name: (run.folder / name).read_text(encoding="utf-8") for name in _TEXT_FILES}

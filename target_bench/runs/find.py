@@ -31,7 +31,7 @@ def is_folder_of_runs(name: str | Path) -> bool:
 
 
 def is_run_name(name: str, root: Path) -> bool:
-    """Return whether ``find_run`` finds this name, and it is no other file or folder."""
+    """Return whether this is the name of a run, and of no other file or folder."""
     if (Path(name) / "manifest.json").is_file():
         return True
     return not Path(name).exists() and bool(

@@ -360,7 +360,8 @@ def report_parts(
 ) -> dict[str, dict[str, dict[str, Any]]]:
     """Return property -> value -> counts and scores, for the report of a task.
 
-    ``statistics`` has no entry of a metric that is the mean of its values in ``per_query``.
+    ``runnable`` is the number of queries that the first metric is over. ``statistics`` has no entry
+    of a metric that is the mean of its values in ``per_query``.
     """
     means = {name: to_mean_statistics(values) for name, values in per_query.items()}
     all_statistics = {**means, **statistics}
@@ -368,9 +369,8 @@ def report_parts(
     for name in names:
         with suppress(ConfigError):  # these queries have no such property
             for value, mask in divide_by(properties, name).masks(include_none=False).items():
-                part: dict[str, Any] = {"queries": int(mask.sum())}
-                first = metrics[0]
-                part["runnable"] = first.count_queries(all_statistics[first.name][mask])
+                n_counted = metrics[0].count_queries(all_statistics[metrics[0].name][mask])
+                part: dict[str, Any] = {"queries": int(mask.sum()), "runnable": n_counted}
                 for metric in metrics:
                     score = compute_score(metric, all_statistics[metric.name][mask])
                     part[metric.name] = None if np.isnan(score) else score

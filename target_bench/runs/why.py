@@ -38,17 +38,17 @@ Sources = Mapping[str, bytes]
 def read_sources(files: Sequence[Path]) -> dict[str, bytes]:
     """Return name -> content of source files.
 
-    The name is the path from the folder of the first file. Of a file elsewhere it is the end of
-    its path: the file name, with as many folders as it takes to be a name of its own.
+    A name is the path from the folder of the first file, so that a moved project keeps its names.
+    A file elsewhere has its file name, with as many folders before it as make the name unique.
     """
     folder = files[0].parent if files else Path()
     below = [file for file in files if file.is_relative_to(folder)]
     sources = {file.relative_to(folder).as_posix(): file.read_bytes() for file in below}
     for file in files:
         if file not in below:
-            ends = ["/".join(file.parts[-n:]) for n in range(1, len(file.parts))]
-            name = next(end for end in ends if end not in sources)
-            sources[name] = file.read_bytes()
+            names = ["/".join(file.parts[-n:]) for n in range(1, len(file.parts))]
+            unique = next(name for name in names if name not in sources)
+            sources[unique] = file.read_bytes()
     return sources
 
 
@@ -95,7 +95,7 @@ class Change(NamedTuple):
 def find_changes(
     before: Manifest, after: Manifest, old_sources: Sources, new_sources: Sources
 ) -> list[Change]:
-    """List the differences between two runs, the code first; none for one run."""
+    """List the differences between two runs, the code first; nothing if they are the same run."""
     old, new = dict(flatten(before.identity.content)), dict(flatten(after.identity.content))
     paths = [path for path in {**old, **new} if old.get(path) != new.get(path)]
     changes = list(_find_code_changes(before.code, after.code, old_sources, new_sources))
@@ -105,7 +105,7 @@ def find_changes(
             name = new.get(path.replace(".code", ".class"), _name_plugin(path))
             changes.append(Change(f"the code of {name} changed"))
     changes += _find_data_changes(before, after)
-    # Of a plug-in in place of another one, the settings are no news.
+    # If a plug-in replaced another one, their settings are not compared.
     replaced = tuple(path.removesuffix("class") for path in paths if path.endswith(".class"))
     for path in paths:
         if path.endswith(".class") or not path.startswith(replaced):

@@ -84,6 +84,15 @@ def test_a_run_is_no_worse_than_itself(runs: Runs, baseline: Path) -> None:
         assert f" Note: {note}." in f" {outcome.table().note}"
 
 
+def test_a_run_without_scores_is_no_baseline(own_runs: Runs, tmp_path: Path) -> None:
+    run = own_runs.bm25
+    (run / "scores.json").unlink()
+    with pytest.raises(StoreError):
+        gate(run, run, ["recall@10<-0.01"])
+    with pytest.raises(StoreError):
+        write_baseline(read_run(run), tmp_path / "baseline.json")
+
+
 def test_queries_that_are_too_few_to_fail(runs: Runs, tmp_path: Path) -> None:
     """With five, no difference has a p-value below 0.0625; with six, of two tests, below 0.0625."""
     mini = TARGET(("retrieval", "mini"), out=tmp_path)
