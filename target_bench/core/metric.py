@@ -60,7 +60,7 @@ class MetricSpec:
         rank: where a table has room for few metrics, those of the lowest rank are shown; None for
             one that is shown only where there is no other.
         references: the length of references for which it says something.
-        decides: whether its value of one query is 1 for a right answer and 0 for a wrong one.
+        decides: whether its value of one query says how right the answer is: 1 right, 0 wrong.
         tolerance: how far a score that is computed again may differ on another machine.
     """
 
@@ -84,15 +84,12 @@ class MetricSpec:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            choices = _CHOICES.get(field.name)
-            if choices is None and not _is_valid(field.name, value):
+            if not _is_valid(field.name, value):
+                choices = _CHOICES.get(field.name)
+                expected = f"; expected {' or '.join(choices)}" if choices else ""
                 raise ConfigError(
                     f"metric {self.name!r}: {field.name}={value!r:.60} is not a valid value"
-                )
-            if choices is not None and value not in choices:
-                raise ConfigError(
-                    f"metric {self.name!r}: {field.name}={value!r:.60} is not a valid value; "
-                    f"expected {' or '.join(choices)}"
+                    f"{expected}"
                 )
         match = _NAME.fullmatch(self.name)
         if match is None or match["k"]:
@@ -171,6 +168,8 @@ _TYPES = {"name": (str,), "highest": (int, float, NoneType), "rank": (int, NoneT
 
 def _is_valid(field: str, value: Any) -> bool:
     """Return whether a field may have a value; large ones would flood tables and boards."""
+    if field in _CHOICES:
+        return value in _CHOICES[field]
     default = MetricSpec.__dataclass_fields__[field].default
     if type(value) not in _TYPES.get(field, (type(default),)):
         return False

@@ -143,7 +143,7 @@ def _look_up_everywhere(
 ) -> list[dict[TableId, frozenset[str]]]:
     """Return for each draft the tables that answer it, with the values that they give."""
     answers: list[dict[TableId, frozenset[str]]] = [{} for _ in drafts]
-    # A table is looked up for the drafts alone that name one of its cells, or no cell ("").
+    # A draft is looked up in the tables alone that hold a cell that it names; "" is in all.
     drafts_by_key: dict[str, list[int]] = defaultdict(list)
     for i, draft in enumerate(drafts):
         drafts_by_key[min(draft.keys, default="")].append(i)

@@ -128,5 +128,5 @@ def clean_column_name(name: str) -> str:
 
 
 def seed_random(seed: int, table: TableId) -> Random:
-    """Return a generator of random numbers that no other table of the corpus has a part in."""
+    """Return random numbers for a table: the same for a seed, whatever other tables there are."""
     return Random(f"{seed} {table!r}")  # noqa: S311  # chance, no secret

@@ -78,7 +78,7 @@ class TemplateWriter:
             self.dropped[f"tables in {name_language(language)}, which no template speaks"] += 1
             return None
         targets = _find_targets(view)
-        if not targets and n_before == 0:
+        if not targets:
             self.dropped[NO_QUESTION] += 1
         # Every round shuffles in the same way, so that no question of a table comes twice.
         rng = seed_random(self._seed, table)

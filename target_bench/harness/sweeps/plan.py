@@ -140,35 +140,50 @@ def _prepare(cell: SweepCell, file: YamlFile, systems: _Systems) -> _PreparedCel
 
 def _plan_cell(prepared: _PreparedCell, estimated: set[str]) -> PlannedCell:
     """Return what is on disk of a cell's answers, or of its rankings if it has no generator."""
-    cell, task, dataset = prepared.cell, prepared.task, prepared.dataset
-    retriever, generator, prompter = prepared.retriever, prepared.generator, prepared.prompter
     ranked = None
-    if retriever is not None:
-        ranking_task = task if generator is None else make_task(RANKING_TASK)
-        ranking_task = choose_ranking_task(ranking_task, retriever)
-        identity = identify_rankings(cell.config, ranking_task, dataset, retriever)
-        ranked = _look_up(cell, identity, dataset, RANKINGS)
-        if ranked.state != "finished" and ranked.key not in estimated:
-            estimated.add(ranked.key)
-            estimates = [_estimate_retriever(retriever, dataset, ranked.folder)]
-            ranked = _add_estimates(ranked, estimates)
-    if generator is None or prompter is None:
-        assert ranked is not None  # a task without answers is about rankings
-        return ranked
-    identity = identify_answers(cell.config, task, dataset, retriever, generator, prompter)
-    answered = _look_up(cell, identity, dataset, ANSWERS)
+    if prepared.retriever is not None:
+        ranked = _plan_rankings(prepared, prepared.retriever, estimated)
+    if prepared.generator is not None and prepared.prompter is not None:
+        return _plan_answers(prepared, prepared.generator, prepared.prompter, ranked)
+    assert ranked is not None  # a task without answers is about rankings
+    return ranked
+
+
+def _plan_rankings(prepared: _PreparedCell, retriever: System, estimated: set[str]) -> PlannedCell:
+    cell, dataset = prepared.cell, prepared.dataset
+    task = prepared.task if prepared.generator is None else make_task(RANKING_TASK)
+    task = choose_ranking_task(task, retriever)
+    identity = identify_rankings(cell.config, task, dataset, retriever)
+    planned = _look_up(cell, identity, dataset, RANKINGS)
+    if planned.state == "finished" or planned.key in estimated:
+        return planned
+    estimated.add(planned.key)
+    return _add_estimates(planned, [_estimate_retriever(retriever, dataset, planned.folder)])
+
+
+def _plan_answers(
+    prepared: _PreparedCell,
+    generator: System,
+    prompter: PromptWriter,
+    ranked: PlannedCell | None,
+) -> PlannedCell:
+    cell, task, dataset = prepared.cell, prepared.task, prepared.dataset
+    identity = identify_answers(cell.config, task, dataset, prepared.retriever, generator, prompter)
+    planned = _look_up(cell, identity, dataset, ANSWERS)
+    rankings_folder = None
     if ranked is not None:
-        answered = _add_estimates(answered, ranked.estimates)
-        if ranked.state != "finished" and answered.state == "finished":
-            answered = replace(answered, state="unfinished")  # rankings are asked or timed again
-    if answered.state != "finished":
+        rankings_folder = ranked.folder
+        planned = _add_estimates(planned, ranked.estimates)
+        if ranked.state != "finished" and planned.state == "finished":
+            planned = replace(planned, state="unfinished")  # rankings are asked or timed again
+    if planned.state != "finished":
         with suppress(StoreError):  # the cell fails before it asks, and says why
             requests = _estimate_requests(
-                prepared, generator, prompter, ranked.folder if ranked else None, answered.folder
+                prepared, generator, prompter, rankings_folder, planned.folder
             )
-            judged = _estimate_judge(task, generator, dataset, answered.folder)
-            answered = _add_estimates(answered, [requests, judged])
-    return answered
+            judged = _estimate_judge(task, generator, dataset, planned.folder)
+            planned = _add_estimates(planned, [requests, judged])
+    return planned
 
 
 def _add_estimates(planned: PlannedCell, estimates: Iterable[Estimate | None]) -> PlannedCell:
