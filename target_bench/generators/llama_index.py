@@ -60,10 +60,10 @@ class LlamaIndex(ExternalModelGenerator):
 def _counts(response: Any) -> tuple[Any, Any]:
     """Return the tokens of prompt and answer that the provider counted; each may be None."""
     raw = response.raw
-    places = (_field(raw, "usage"), _field(raw, "usage_metadata"), raw, response.additional_kwargs)
-    for place in places:
+    holders = (_field(raw, "usage"), _field(raw, "usage_metadata"), raw, response.additional_kwargs)
+    for holder in holders:
         for names in _COUNTS:
-            counts = _field(place, names[0]), _field(place, names[1])
+            counts = _field(holder, names[0]), _field(holder, names[1])
             if any(isinstance(count, int) for count in counts):
                 return counts
     return None, None

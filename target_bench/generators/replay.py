@@ -134,7 +134,7 @@ class Replay(Generator):
         first = text.lstrip().partition("\n")[0]
         if _is_json(first) and text.strip() != first.strip():
             records = release.json_lines(path)
-            return self._by_id(_read_record(place, record) for place, record in records)
+            return self._by_id(_read_record(location, record) for location, record in records)
         answers = release.json(path)
         if any(name in answers for name in _ID_FIELDS):
             return self._by_id([_read_record(str(path), answers)])
@@ -174,7 +174,7 @@ class Replay(Generator):
             if not open_ids and self._sampled and file_id not in queries:
                 continue  # to the other query of this id, which is not in the sample
             if not open_ids:
-                raise DataError(f"{answer.place}: query {file_id!r} was answered before")
+                raise DataError(f"{answer.location}: query {file_id!r} was answered before")
             answers[open_ids[0]] = answer.text
         for query_id, first in self.repeated.items():
             if first in answers:
@@ -227,10 +227,10 @@ class Replay(Generator):
         if not isinstance(ids, list):
             raise DataError(f"{path}: expected a JSON list of query ids")
         order: dict[str, None] = {}
-        for place, query_id in enumerate(ids, start=1):
+        for number, query_id in enumerate(ids, start=1):
             if type(query_id) not in (str, int) or str(query_id) in order:
                 problem = f"{query_id!r:.80} is no query id, or stands there already"
-                raise DataError(f"{path}, entry {place}: {problem}")
+                raise DataError(f"{path}, entry {number}: {problem}")
             order[str(query_id)] = None
         return list(order)
 
@@ -238,7 +238,7 @@ class Replay(Generator):
 class _Answer(NamedTuple):
     """A recorded answer."""
 
-    place: str  # file and line, for messages
+    location: str  # file and line, for messages
     file_id: str  # of the query in the file
     text: str | None  # None for an error, or null
 
@@ -264,27 +264,27 @@ def _is_json(line: str) -> bool:
     return True
 
 
-def _read_record(place: str, record: Any) -> _Answer:
-    fields = field({"record": record}, "record", dict, place)
-    query_id = str(_find_field(fields, _ID_FIELDS, place))
+def _read_record(location: str, record: Any) -> _Answer:
+    fields = field({"record": record}, "record", dict, location)
+    query_id = str(_find_field(fields, _ID_FIELDS, location))
     if fields.get("error") is not None:
-        return _Answer(place, query_id, None)
-    value = _find_field(fields, _TEXT_FIELDS, place)
+        return _Answer(location, query_id, None)
+    value = _find_field(fields, _TEXT_FIELDS, location)
     database = next((fields[name] for name in _DATABASE_FIELDS if name in fields), None)
     is_sql = any(name in fields for name in _SQL_FIELDS)
     if is_sql and isinstance(value, str) and isinstance(database, str):
         value = f"{value}{_BIRD}{database}"
-    return _Answer(place, query_id, None if value is None else _text(value, place))
+    return _Answer(location, query_id, None if value is None else _text(value, location))
 
 
-def _find_field(record: Mapping[str, Any], names: Sequence[str], place: str) -> Any:
+def _find_field(record: Mapping[str, Any], names: Sequence[str], location: str) -> Any:
     for name in names:
         if name in record:
             return record[name]
-    raise DataError(f"{place}: no field {' or '.join(names)}; it has {', '.join(record)}")
+    raise DataError(f"{location}: no field {' or '.join(names)}; it has {', '.join(record)}")
 
 
-def _text(value: Any, place: str) -> str:
+def _text(value: Any, location: str) -> str:
     if isinstance(value, str | int | float):
         return str(value)
-    raise DataError(f"{place}: an answer should be text, but is {value!r:.80}")
+    raise DataError(f"{location}: an answer should be text, but is {value!r:.80}")

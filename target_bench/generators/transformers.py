@@ -79,7 +79,7 @@ class Transformers(Generator):
             max_new_tokens=self.max_new_tokens,
             context_tokens=self.context_tokens,
         )
-        self._place = choose_device(None if self.device == "auto" else self.device)
+        self._device = choose_device(None if self.device == "auto" else self.device)
 
     def config(self) -> Mapping[str, Any]:
         """Return the settings, with the model's content in place of its path, and kind of device.
@@ -89,7 +89,7 @@ class Transformers(Generator):
         Raises:
             ConfigError: there is no such model or adapter.
         """
-        kind = self._place.partition(":")[0]
+        kind = self._device.partition(":")[0]
         settings = {**get_constructor_arguments(self), "device": kind, **self._content}
         del settings["adapter"]
         if self.adapter is None:
@@ -143,7 +143,7 @@ class Transformers(Generator):
 
     @cached_property
     def _loaded(self) -> "_Loaded":
-        return _Loaded(self, self._place)
+        return _Loaded(self, self._device)
 
     @cached_property
     def _content(self) -> dict[str, Any]:
@@ -176,7 +176,7 @@ class _Loaded:
         ConfigError: they cannot be loaded, or the model cannot write ``max_new_tokens``.
     """
 
-    def __init__(self, settings: Transformers, place: str) -> None:
+    def __init__(self, settings: Transformers, device: str) -> None:
         from transformers import (
             AutoConfig,
             AutoModelForCausalLM,
@@ -185,7 +185,7 @@ class _Loaded:
         )
 
         name, revision = settings.model, settings.revision
-        self._place, self._settings = place, settings
+        self._device, self._settings = device, settings
         config = _from_hub(AutoConfig, name, revision=revision)
         self._has_encoder: bool = config.is_encoder_decoder
         loader = AutoModelForSeq2SeqLM if self._has_encoder else AutoModelForCausalLM
@@ -193,7 +193,7 @@ class _Loaded:
         self._model: Any = _from_hub(loader, name, revision=revision, dtype=settings.dtype)
         if settings.adapter is not None:
             self._model = _load_adapter(self._model, Path(settings.adapter))
-        self._model.to(place).eval()
+        self._model.to(device).eval()
         self._context = settings.context_tokens or self._read_context()
         self._max_output = self._read_max_output()
         wanted = settings.max_new_tokens
@@ -282,8 +282,8 @@ class _Loaded:
         start = time.perf_counter()
         with torch.inference_mode():
             whole = self._model.generate(
-                input_ids=torch.tensor(ids, device=self._place),
-                attention_mask=torch.tensor(mask, device=self._place),
+                input_ids=torch.tensor(ids, device=self._device),
+                attention_mask=torch.tensor(mask, device=self._device),
                 max_new_tokens=max(prompt.max_new_tokens for prompt in batch),  # equal in a task
             )
         # A decoder's output begins with its start token, a causal model's with the prompt.

@@ -120,10 +120,10 @@ def judge(
         rankings: for each query its tables, best first.
         gold: for each query its gold tables, in the same order of queries.
         depth: how many ranks count.
-        copies: table -> the group of its copies, of tables that have any.
+        copies: table -> the group of its copies; tables without copies may be missing.
         grades: for each query, gold table -> its grade above 0, the gain in nDCG. Default: all are
             equally relevant.
-        families: table -> its family, of tables that are in one.
+        families: table -> its family; tables without one may be missing.
     """
     gold_sets = [set(tables) for tables in gold]
     cut = [ranking[:depth] for ranking in rankings]

@@ -267,7 +267,8 @@ def find_main_metric(
 ) -> tuple[str, str | None]:
     """Return the main metric of runs, and a note where it cannot choose between them.
 
-    Use: ``find_main_metric([run.scores for run in runs])``, with one group a set of queries.
+    ``find_main_metric([run.scores for run in runs])`` is of runs on one set of queries; for several
+    sets, give a list for each.
 
     A metric cannot choose where all runs have the same score, or several the best possible one. A
     cutoff that covers all ``n_tables`` tables makes any complete ranking perfect, so there the

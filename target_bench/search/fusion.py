@@ -35,8 +35,8 @@ class Fusion:
         inner = InnerRetriever(name)
         inner.embed_corpus(corpus)
         rankings.append(inner.candidates(["Which moons has Uranus?"], k=10))
-    places, scores = Fusion("rrf").fuse(rankings, [1, 1], depth=10, n_tables=len(corpus), k=3)
-    print(places, scores.round(4))  # [[59 60 61]] [[0.0328 0.032  0.032 ]]
+    positions, scores = Fusion("rrf").fuse(rankings, [1, 1], depth=10, n_tables=len(corpus), k=3)
+    print(positions, scores.round(4))  # [[59 60 61]] [[0.0328 0.032  0.032 ]]
     ```
 
     With ``weighted`` a table's score is the weighted sum of its normalised scores. A ranking of
@@ -103,11 +103,11 @@ class Fusion:
             rows.append(ranking.rows)
             gains.append(weight * (scores - missing))
             floor += weight * missing
-        places, sums = _find_best(
+        positions, sums = _find_best(
             np.concatenate(rows, axis=1), np.concatenate(gains, axis=1), floor, len(rankings), k
         )
-        wide = ((0, 0), (0, k - places.shape[1]))
-        return np.pad(places, wide, constant_values=-1), np.pad(sums, wide)
+        wide = ((0, 0), (0, k - positions.shape[1]))
+        return np.pad(positions, wide, constant_values=-1), np.pad(sums, wide)
 
     def _normalise(self, ranking: Candidates, depth: int, n_tables: int) -> tuple[Floats, Floats]:
         """Return the scores of the tables in a ranking, and (n, 1) that of missing tables."""
@@ -174,8 +174,8 @@ def _find_best(
     sums = np.where(first, round_scores(sums, largest, DOUBLE_DIGITS), -np.inf)
     best, best_scores = best_columns(sums, k)
     there = np.isfinite(best_scores)
-    places = np.where(there, np.take_along_axis(rows, best, axis=1), -1)
-    return places, np.where(there, best_scores, 0.0)
+    positions = np.where(there, np.take_along_axis(rows, best, axis=1), -1)
+    return positions, np.where(there, best_scores, 0.0)
 
 
 def _sort_rows(rows: Positions) -> tuple[Positions, Positions]:

@@ -52,15 +52,15 @@ def rank_product(
     parts, start = [], 0
     for shard in shards:
         find = _rank_blocks if shard.shape[1] < WIDE else _rank_one_by_one
-        places, values = find(queries, shard, k, offsets)
-        parts.append((np.where(places < 0, -1, places + start), values))
+        positions, values = find(queries, shard, k, offsets)
+        parts.append((np.where(positions < 0, -1, positions + start), values))
         start += shard.shape[1]
     if len(parts) == 1:
         return Ranked(ids, *parts[0])
     # The best of all shards side by side, in corpus order, so that ties keep it.
-    places = np.concatenate([part[0] for part in parts], axis=1)
+    positions = np.concatenate([part[0] for part in parts], axis=1)
     best, values = top_k(np.concatenate([part[1] for part in parts], axis=1), k)
-    return Ranked(ids, np.take_along_axis(places, best, axis=1), values)
+    return Ranked(ids, np.take_along_axis(positions, best, axis=1), values)
 
 
 def _rank_blocks(
@@ -88,15 +88,15 @@ def _rank_span(
     """Rank the queries of a span, in one thread."""
     scorer = QueryScorer(queries, weights, k)
     shape = span.stop - span.start, min(k, weights.shape[1])
-    places, values = np.full(shape, -1, dtype=np.int64), np.zeros(shape)
+    positions, values = np.full(shape, -1, dtype=np.int64), np.zeros(shape)
     for row, i in enumerate(range(span.start, span.stop)):
         offset = None if offsets is None else offsets[i : i + 1]
         candidates, scores = scorer.find_candidates(i, 0.0 if offset is None else float(offset[0]))
         best, best_scores = top_k_positive(scores[None, :], k, offset)
         n = int((best >= 0).sum())
-        places[row, :n] = candidates[best[0, :n]]
+        positions[row, :n] = candidates[best[0, :n]]
         values[row, :n] = best_scores[0, :n]
-    return places, values
+    return positions, values
 
 
 class QueryScorer:
@@ -130,8 +130,8 @@ class QueryScorer:
             (n,) positions in ascending order; (n,) scores, all above 0.
         """
         self._score(i)
-        places = _find_candidates(self._scores, self._k, offset)
-        return places, self._scores[places]
+        positions = _find_candidates(self._scores, self._k, offset)
+        return positions, self._scores[positions]
 
     def _score(self, i: int) -> None:
         self._scores.fill(0.0)
