@@ -156,10 +156,12 @@ def _overlap(gold: Row, predicted: Row) -> tuple[float, float, float]:
     if gold == predicted:
         return 1.0, 0.0, 0.0
     if len(gold) * len(predicted) > _FEW_PAIRS:
-        ours, theirs = (_encode_rows([(value,) for value in row]) for row in (gold, predicted))
-        gold_codes, predicted_codes = set(ours), set(theirs)
-        matches = sum(value in gold_codes for value in theirs)
-        missed = sum(value not in predicted_codes for value in ours)
+        gold_list, predicted_list = (
+            _encode_rows([(value,) for value in row]) for row in (gold, predicted)
+        )
+        gold_codes, predicted_codes = set(gold_list), set(predicted_list)
+        matches = sum(value in gold_codes for value in predicted_list)
+        missed = sum(value not in predicted_codes for value in gold_list)
     else:
         matches = sum(value in gold for value in predicted)
         missed = sum(value not in predicted for value in gold)
@@ -177,11 +179,11 @@ def _passes_quick_reject(gold: Rows, predicted: Rows, ordered: bool) -> bool:
     ambiguous = _find_ambiguous([*gold, *predicted])
     if not ambiguous:
         return True
-    ours, theirs = (
+    gold_rows, predicted_rows = (
         [_sort_cells(row) for row in rows if not ambiguous.isdisjoint(_encode_numbers(row))]
         for rows in (gold, predicted)
     )
-    return ours == theirs if ordered else same_set(ours, theirs)
+    return gold_rows == predicted_rows if ordered else same_set(gold_rows, predicted_rows)
 
 
 def _find_ambiguous(rows: Rows) -> set[bytes]:
@@ -210,20 +212,17 @@ def _sort_cells(row: Row) -> Row:
 
 def _columns_match(gold: Rows, predicted: Rows) -> bool:
     """Return whether some order of columns makes the rows equal as multisets; False if unknown."""
-    ours, theirs = (
-        _EncodedResult(
-            Counter(
-                tuple(map(marshal.dumps, column, repeat(_FORM)))
-                for column in zip(*_unify_numbers(rows), strict=True)
-            ),
-            [0] * len(rows),
-        )
-        for rows in (gold, predicted)
-    )
+    search = _ColumnSearch(40 * len(gold) * len(gold[0]))
     try:
-        return _ColumnSearch(40 * len(gold) * len(gold[0])).match(ours, theirs)
+        return search.match(_encode_columns(gold), _encode_columns(predicted))
     except _GivenUpError:
         return False
+
+
+def _encode_columns(rows: Rows) -> "_EncodedResult":
+    columns = zip(*_unify_numbers(rows), strict=True)
+    encoded = (tuple(map(marshal.dumps, column, repeat(_FORM))) for column in columns)
+    return _EncodedResult(Counter(encoded), [0] * len(rows))
 
 
 class _EncodedResult(NamedTuple):
@@ -276,15 +275,15 @@ class _ColumnSearch:
         self._left -= 4 * len(gold.columns) * len(gold.classes)
         if self._left < 0:
             raise _GivenUpError
-        ours, theirs = gold.kinds(), predicted.kinds()
-        if Counter(ours.values()) != Counter(theirs.values()):
+        gold_kinds, predicted_kinds = gold.kinds(), predicted.kinds()
+        if Counter(gold_kinds.values()) != Counter(predicted_kinds.values()):
             return False
-        groups, candidates = _group_by_kind(ours), _group_by_kind(theirs)
+        groups, candidates = _group_by_kind(gold_kinds), _group_by_kind(predicted_kinds)
         certain = [kind for kind, columns in groups.items() if len(columns) == 1]
         if certain:
             pairs = [(groups[kind][0], candidates[kind][0]) for kind in certain]
             return self._match_pairs(pairs, gold, predicted)
-        classes = _number_classes(gold.row_kinds(ours), predicted.row_kinds(theirs))
+        classes = _number_classes(gold.row_kinds(gold_kinds), predicted.row_kinds(predicted_kinds))
         if classes is None:
             return False
         if max(classes[0]) > max(gold.classes):  # more rows are told apart
@@ -295,7 +294,7 @@ class _ColumnSearch:
         column = min(groups.values(), key=len)[0]
         return any(
             self._match_pairs([(column, candidate)], gold, predicted)
-            for candidate in candidates[ours[column]]
+            for candidate in candidates[gold_kinds[column]]
         )
 
     def _match_pairs(
@@ -305,13 +304,16 @@ class _ColumnSearch:
         predicted: _EncodedResult,
     ) -> bool:
         """Return whether the columns left match in some order when these pairs are matched."""
-        ours, theirs = zip(*pairs, strict=True)
+        gold_columns, predicted_columns = zip(*pairs, strict=True)
         classes = _number_classes(
-            zip(gold.classes, *ours, strict=True), zip(predicted.classes, *theirs, strict=True)
+            zip(gold.classes, *gold_columns, strict=True),
+            zip(predicted.classes, *predicted_columns, strict=True),
         )
         if classes is None:
             return False
-        return self.match(gold.drop(ours, classes[0]), predicted.drop(theirs, classes[1]))
+        return self.match(
+            gold.drop(gold_columns, classes[0]), predicted.drop(predicted_columns, classes[1])
+        )
 
 
 def _group_by_kind(kinds: Mapping[Column, tuple[int, int]]) -> dict[tuple[int, int], list[Column]]:
@@ -337,8 +339,8 @@ def _number_classes(
     return [numbers[item] for item in gold], [numbers[item] for item in predicted]
 
 
-def _are_equally_often(ours: Iterable[Row], theirs: Iterable[Row]) -> bool:
-    return Counter(_get_codes(ours)) == Counter(_get_codes(theirs))
+def _are_equally_often(gold: Iterable[Row], predicted: Iterable[Row]) -> bool:
+    return Counter(_get_codes(gold)) == Counter(_get_codes(predicted))
 
 
 class _EncodedOnce(list[Row]):
