@@ -123,7 +123,9 @@ def _within_limits(tasks: list[Task], workers: int) -> tuple[list[Task], list[Ta
         return task, worker.run(task.database, task.prediction).outcome
 
     with Pool(workers, LIMITS) as pool:
-        late = {task for task, verdict in pool.each(outcome, tasks) if verdict == "timeout"}
+        late = {
+            task for task, verdict in pool.map_unordered(outcome, tasks) if verdict == "timeout"
+        }
     return [task for task in tasks if task not in late], [task for task in tasks if task in late]
 
 
@@ -140,8 +142,8 @@ def _pooled(tasks: list[Task], folder: Path, workers: int) -> list[bool]:
             predicted = _rows(worker.run(task.database, task.prediction))
             return number, _equal(predicted, expected[task.database, task.gold])
 
-        expected = dict(pool.each(expected_of, golds))
-        verdicts = dict(pool.each(verdict_of, range(len(tasks))))
+        expected = dict(pool.map_unordered(expected_of, golds))
+        verdicts = dict(pool.map_unordered(verdict_of, range(len(tasks))))
         return [verdicts[number] for number in range(len(tasks))]
 
 

@@ -137,7 +137,7 @@ class Judge:
             BudgetError: the pool's budget is spent.
             StoreError: the result of a gold statement cannot be recorded.
         """
-        return self._pool.each(self.judge, answers)
+        return self._pool.map_unordered(self.judge, answers)
 
     def judge(self, worker: Worker, answer: SQLAnswer) -> JudgedAnswer:
         """Judge one answer in a worker; errors as for ``judge_all``."""

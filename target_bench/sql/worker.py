@@ -190,8 +190,10 @@ class Jobs:
                 gold there, to run the prediction there too; None where no other engine judges.
             known: what each text gave, if it met a limit before.
         """
-        own, spiders = ("bird", "soft_f1"), ("spider",)
-        rules = [(*own, *spiders)] if len(texts) == 1 else [own, spiders]
+        # One text is compared by every rule; of two, the second by Spider's alone.
+        rules: list[tuple[str, ...]] = [("bird", "soft_f1", "spider")]
+        if len(texts) > 1:
+            rules = [("bird", "soft_f1"), ("spider",)]
         attempts: list[Attempt] = []
         for i, (sql, gold, stop) in enumerate(zip(texts, golds, known, strict=True)):
             suffix, times = (" spider", 1) if i else ("", repeat)

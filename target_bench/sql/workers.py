@@ -107,7 +107,7 @@ class Worker:
             return stopped.executed
         return Executed(*reply)
 
-    def begin(self, step: str) -> float:
+    def find_limit(self, step: str) -> float:
         """Return the seconds for a step that the process begins."""
         return _PATIENCE if step in _PATIENT else self.limits.seconds
 
@@ -138,7 +138,7 @@ class Worker:
                 case ("unusable", str(message)):
                     raise DataError(message)
                 case ("step", (str(step), str(what))):
-                    limit = self.begin(step)
+                    limit = self.find_limit(step)
                     continue
                 case ("ended", (_, _, _, _, _) as plain):
                     executed = Executed(*plain)
@@ -248,7 +248,7 @@ class Pool(AbstractContextManager["Pool"]):
             worker.close()
         self._threads.shutdown()
 
-    def each(self, work: Callable[[Worker, T], R], items: Iterable[T]) -> Iterator[R]:
+    def map_unordered(self, work: Callable[[Worker, T], R], items: Iterable[T]) -> Iterator[R]:
         """Yield the result of a function for each item with a worker, as soon as it is there.
 
         Items are drawn as workers become free.

@@ -60,13 +60,13 @@ def stop_steps(monkeypatch: pytest.MonkeyPatch, stopped: Sequence[str]) -> list[
     """Have some steps of a job stopped; return the list that all begun ones come to."""
     begun: list[str] = []
 
-    def begin(self: Worker, step: str) -> float:
+    def find_limit(self: Worker, step: str) -> float:
         begun.append(step)
         if step in stopped:
             self.kill()
             raise StoppedError(step, Executed("timeout", message=STOP, seconds=(2.0,)))
         return real(self, step)
 
-    real = Worker.begin
-    monkeypatch.setattr(Worker, "begin", begin)
+    real = Worker.find_limit
+    monkeypatch.setattr(Worker, "find_limit", find_limit)
     return begun

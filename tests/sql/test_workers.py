@@ -39,8 +39,8 @@ path = Path(sys.argv[1])
 with Pool(2) as pool:
     def work(worker, sql):
         return worker.run(path, sql)
-    print(*(result.rows[0][0] for result in pool.each(work, ["SELECT 7"])), flush=True)
-    results = pool.each(work, [ENDLESS] * 2)
+    print(*(result.rows[0][0] for result in pool.map_unordered(work, ["SELECT 7"])), flush=True)
+    results = pool.map_unordered(work, [ENDLESS] * 2)
     {then}
 """
 
@@ -188,7 +188,7 @@ def test_results_come_as_soon_as_they_are_there(people: Path) -> None:
             yield ENDLESS if i == 0 else f"SELECT {i}"
 
     with Pool(2, SQLLimits(seconds=2)) as pool:
-        results = pool.each(lambda worker, sql: worker.run(people, sql), statements())
+        results = pool.map_unordered(lambda worker, sql: worker.run(people, sql), statements())
         first = [result.rows[0][0] for result in islice(results, 20)]
         assert len(set(first)) == 20
         assert len(drawn) <= 25
@@ -234,7 +234,7 @@ def test_a_killed_worker_costs_one_statement(worker: Worker, people: Path) -> No
 def test_closing_ends_what_runs(people: Path) -> None:
     start = time.monotonic()
     with Pool(2) as pool:
-        results = pool.each(lambda worker, sql: worker.run(people, sql), [ENDLESS] * 10)
+        results = pool.map_unordered(lambda worker, sql: worker.run(people, sql), [ENDLESS] * 10)
         with ThreadPoolExecutor(1) as threads:
             first = threads.submit(next, results)
             while not all(worker.process for worker in pool._all):
