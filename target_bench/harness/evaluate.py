@@ -165,7 +165,7 @@ def evaluate_pairs(
             system = systems.pop(0)  # so that its index is let go before the next one is built
             for text, dataset in data:
                 for generator in generators_by_task[text]:
-                    task = make_task(text)
+                    task = make_task(text)  # each run has its own: a task may keep state
                     retriever = system if task.source == "retrieved" else None
                     result = run_system(
                         config,

@@ -39,13 +39,13 @@ def judge(
     known: dict[str, Judgement] = {}
 
     def keep(stored: dict[str, Judgement]) -> dict[str, Judgement]:
-        """Keep the judgements that still hold, after the question before paid ones."""
+        """Keep the judgements that still hold."""
         known.update(stored)
         open_ids = {q.id for q in task_judge.find_unjudged(dataset, generations, rankings, stored)}
-        ask_if_paid(task, confirm, lambda: estimate_judge(task, label, len(open_ids)))
         return {query_id: each for query_id, each in stored.items() if query_id not in open_ids}
 
     def work(todo: Sequence[Query], _: Mapping[str, Judgement]) -> Iterator[Sequence[Judgement]]:
+        ask_if_paid(task, confirm, lambda: estimate_judge(task, label, len(todo)))
         run.begin_work()
         observer.stage(f"{label}: judge", total=len(todo))
         start = time.perf_counter()

@@ -276,7 +276,7 @@ class Run:
     ) -> tuple[dict[str, T], int]:
         """Return the record of every query: those of the log, and new ones, appended as they come.
 
-        A killed process loses at most the records that it was writing.
+        A killed process loses at most the batch that it was working on.
 
         Args:
             log: where the records are.

@@ -280,7 +280,7 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
         retrieved = examples.gold_retrieved or unknown
         names = {True: "retrieved", False: "not_retrieved", None: "not_ranked"}
         for query, all_there in zip(examples.queries, retrieved, strict=True):
-            if query.verdict not in _UNSCORED and not getattr(query, self.rule):
+            if query.verdict not in _NO_FAULT and not getattr(query, self.rule):
                 counts.setdefault(names[all_there], Counter())[query.verdict] += 1
         return {name: dict(counted.most_common()) for name, counted in sorted(counts.items())}
 
@@ -294,7 +294,7 @@ def _are_shown(gold: Sequence[TableId], ranking: Sequence[TableId]) -> bool:
     return set(gold) <= {*ranking} and databases <= {table.database_id for table in ranking[:1]}
 
 
-_UNSCORED = ("not_runnable", "gold_failed")  # no fault of the prediction
+_NO_FAULT = ("not_runnable", "gold_failed")  # of the prediction, though the second scores 0
 _MOST_NOTES = 5
 _DETAIL: tuple[str, ...] = (
     "verdict",

@@ -64,7 +64,7 @@ def make_boards(entries: Iterable[Entry]) -> list[Record]:
             fingerprints = its.corpus_fingerprint, its.queries_fingerprint
             data = Data(its.corpus, its.split, tuple(its.distractors), about, *fingerprints)
             tasks.setdefault((has_answers, its.task), {}).setdefault(data, {})[entry.id] = run
-    return [_make_board(task, tasks[key], by_id) for key in sorted(tasks) for task in key[1:]]
+    return [_make_board(key[1], tasks[key], by_id) for key in sorted(tasks)]
 
 
 def find_title(name: str) -> str:
