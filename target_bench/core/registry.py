@@ -420,7 +420,9 @@ def _convert(value: Any, annotation: Any, what: str) -> Any:
     except PydanticSchemaGenerationError:
         return value
     except ValidationError as error:
-        problems = "; or ".join(dict.fromkeys(e["msg"] for e in error.errors()))
+        messages = (e["msg"].partition(", unable to parse")[0] for e in error.errors())
+        expected = (text.replace("Input should be", "expected") for text in messages)
+        problems = "; or ".join(dict.fromkeys(expected))
         if "valid string" in problems:
             problems += ". Text that looks like something else is put into quotes, as in '42'"
         hints = (hint for hint in getattr(annotation, "__metadata__", ()) if isinstance(hint, str))

@@ -280,7 +280,11 @@ class Results(Sequence[Result]):
         """
         if isinstance(index, slice):
             return Results(self._results[index])
-        return self._find(index) if isinstance(index, str) else self._results[index]
+        if isinstance(index, str):
+            return self._find(index)
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"results[{index}]: there are {len(self)} results, from results[0]")
+        return self._results[index]
 
     def _find(self, name: str) -> Result:
         matches = [

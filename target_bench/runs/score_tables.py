@@ -204,9 +204,11 @@ def _make_table(
         return TextTable(columns, rows, title, marks=marks)
     times = [result.times for result in results]
     stage = "generate" if command.generator else "retrieve"
-    columns.append(Column("ms/query" if command.generator else "ms, batch", right=True))
-    for row, each in zip(rows, times, strict=True):
-        row.append(each.write_milliseconds(stage))
+    milliseconds = [each.write_milliseconds(stage) for each in times]
+    if any(milliseconds):  # none of what was made elsewhere
+        columns.append(Column("ms/query" if command.generator else "ms, batch", right=True))
+        for row, text in zip(rows, milliseconds, strict=True):
+            row.append(text)
     if any(each.latency for each in times):
         columns.append(Column("p50/p95 ms, single", right=True))
         for row, each in zip(rows, times, strict=True):

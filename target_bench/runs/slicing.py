@@ -120,7 +120,7 @@ def _find_values(properties: Properties, name: str) -> Sequence[Any]:
         name = "db_id"
     if name not in properties:
         names = ", ".join(properties) or "none"
-        raise ConfigError(f"unknown slice {name!r}; the queries have: {names}")
+        raise ConfigError(f"the queries have no property {name!r}; they have: {names}")
     return properties[name]
 
 

@@ -16,7 +16,7 @@ SETTINGS: dict[registry.Kind, dict[str, dict[str, str]]] = {
         "bm25": {
             "weights=[1.0]": r"weights=\[1\.0\]: 2 fields need 2 weights",
             "fields=[]": r"fields=\[\]: expected one or more",
-            "fields=[title,[rows]]": "Input should be",
+            "fields=[title,[rows]]": "expected",
             "method=okapi": "method='okapi': backend bm25s has lucene, robertson, atire",
             "method=lucene,backend=rank-bm25": "backend rank-bm25 has okapi, l, plus",
             "k1=-0.1": r"k1=-0\.1, b=0\.75: k1 is at least 0",

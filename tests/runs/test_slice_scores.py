@@ -99,7 +99,7 @@ def test_some_metrics_of_some_names(runs: Runs, sql: Result) -> None:
     run = read_run(runs.bm25)
     parts = run.scores_by("gold_tables", ["mrr"])
     assert {tuple(scores) for scores in parts.values()} == {("mrr",)}
-    with pytest.raises(ConfigError, match="unknown slice 'colour'; the queries have: gold_tables"):
+    with pytest.raises(ConfigError, match="the queries have no property 'colour'; they have: gold_tables"):
         run.scores_by("colour")
     with pytest.raises(ConfigError, match=r"no metric 'bleu'\. There are recall@1"):
         run.scores_by("gold_tables", ["bleu"])
@@ -107,7 +107,7 @@ def test_some_metrics_of_some_names(runs: Runs, sql: Result) -> None:
 
 def test_an_unknown_name_is_reported_before_anything_runs(tmp_path: Path) -> None:
     target = TARGET(("retrieval", "mini"), out=tmp_path, observer=Recorder())
-    with pytest.raises(ConfigError, match="unknown slice 'colour'"):
+    with pytest.raises(ConfigError, match="the queries have no property 'colour'"):
         target.run("bm25", by="colour")
     assert not list(tmp_path.glob("*/retrieval.jsonl"))
 
