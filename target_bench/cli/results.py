@@ -143,7 +143,7 @@ def describe_next(results: "Sequence[Result]", n_notes: int, n_groups: int) -> I
     if n_groups > 1:
         yield f"next: target-bench runs list --out {place}"
     elif reused and not _are_newest(results):
-        yield f"next: target-bench report {' '.join(result.run.id for result in results)}"
+        yield f"next: target-bench report {' '.join(result.run.key for result in results)}"
     else:
         yield f"next: target-bench report {place}"
 

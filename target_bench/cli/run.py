@@ -145,47 +145,36 @@ def _choose_pairs(options: RunConfig, corpora: Sequence[str]) -> "list[Pair]":
 
 
 def _find_answer_tasks(corpus: str, options: RunConfig) -> list[str]:
-    """Return the tasks that a corpus has answers for; say why the others are left out."""
-    from target_bench.data.load import is_path, loader
+    """Return the tasks that a corpus has answers for; say which are left out of one's own."""
+    from target_bench.core.registry import make_task
+    from target_bench.core.task import has_reference
+    from target_bench.data.load import is_path, load, loader
+    from target_bench.data.selection import select_task
+    from target_bench.harness.score import select_scorable
+    from target_bench.metrics.scores import have_short_answers
 
     served = [task for task in loader(corpus).info.tasks if task != RANKING_TASK]
     if not is_path(corpus):
         return served
-    reasons = _why_skipped(corpus, served, options)
-    if lacking := [task for task, reason in reasons.items() if not reason]:
-        typer.echo(visible(f"{corpus} has no references for {', '.join(lacking)}"), err=True)
-    for task, reason in reasons.items():
-        if reason:
-            typer.echo(visible(f"{corpus}, {task}: {reason}"), err=True)
-    return [task for task in served if task not in reasons]
-
-
-def _why_skipped(name: str, tasks: Sequence[str], options: RunConfig) -> dict[str, str]:
-    """Return task -> why it cannot score a corpus of the user's own; "": it has no references.
-
-    A description of a table is longer than an answer, which any text would be.
-    """
-    from target_bench.core.registry import make_task
-    from target_bench.core.task import has_reference
-    from target_bench.data.load import load
-    from target_bench.data.selection import select_task
-    from target_bench.harness.score import scorable
-    from target_bench.metrics.scores import have_short_answers
-
-    dataset = load(name, options.split, data_dir=options.data_dir)
-    reasons = {}
-    for task in tasks:
-        made = make_task(task)
+    dataset = load(corpus, options.split, data_dir=options.data_dir)
+    found, lacking = [], []
+    for name in served:
+        task = make_task(name)
         try:
-            answered = scorable(made, select_task(dataset, made)).queries
+            scored = select_scorable(task, select_task(dataset, task)).queries
         except (ConfigError, DataError) as error:
-            reasons[task] = str(error)
+            typer.echo(visible(f"{corpus}, {name}: {error}"), err=True)
             continue
-        queries = [query for query in answered if has_reference(made, query)]
-        described = made.source == "given" and made.answer == "text"
-        if not queries or (described and have_short_answers(queries)):
-            reasons[task] = ""
-    return reasons
+        queries = [query for query in scored if has_reference(task, query)]
+        # Any text could be the reference of a description; short ones are answers to questions.
+        is_described = task.source == "given" and task.answer == "text"
+        if not queries or (is_described and have_short_answers(queries)):
+            lacking.append(name)
+        else:
+            found.append(name)
+    if lacking:
+        typer.echo(visible(f"{corpus} has no references for {', '.join(lacking)}"), err=True)
+    return found
 
 
 ALL = "all"
@@ -246,11 +235,11 @@ def score(
         if not registry.is_known("corpus", plugin) and not Path(plugin).exists():
             find_run(corpus, options.out)  # a misspelled run is told as one
     if corpus and not registry.is_known("corpus", corpus) and is_run_name(corpus, options.out):
-        fitting = {"top_k", "data_dir", "out", "metrics"}
+        fitting = {"data_dir", "out", "metrics"}
         if run_file or predictions or order or given.keys() - fitting:
             raise ConfigError(
                 f"{corpus} is a run folder: it holds rankings or answers, and knows their corpus. "
-                "Leave out --run, --predictions, --order, --corpus, --split, --limit and "
+                "Leave out --run, --predictions, --order, --corpus, --split, --top-k, --limit and "
                 "--distractors."
             )
         from target_bench.harness.stored import score_again

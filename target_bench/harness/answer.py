@@ -12,7 +12,7 @@ from target_bench.core.schema import Dataset, Generation, GenerationRequest, Que
 from target_bench.core.user_code import restore_process, split_user_line
 from target_bench.harness.consent import Confirm, estimate_generator
 from target_bench.harness.rank import MOST_FAILURES
-from target_bench.harness.run_notes import begin_work, repeat_notes, warn_of_reuse
+from target_bench.harness.run_notes import record_start, warn_of_reuse
 from target_bench.harness.systems import System
 from target_bench.models.generator_calls import iterate_answers
 from target_bench.runs.record_log import ANSWERS, Answered
@@ -27,7 +27,7 @@ def answer(
     run: Run,
     generator: System,
     prompter: PromptWriter,
-    depth: int,
+    max_tables: int,
     dataset: Dataset,
     rankings: Mapping[str, Retrieval],
     observer: Observer,
@@ -43,7 +43,7 @@ def answer(
         for query in queries:
             ranking = rankings[query.id]
             if ranking.error is None:
-                tables = prompter.choose_tables(dataset.corpus, ranking.tables[:depth])
+                tables = prompter.choose_tables(dataset.corpus, ranking.tables[:max_tables])
                 yield prompter.write_prompt(query, tables)
 
     def ask(todo: Sequence[Query]) -> Iterator[Answered]:
@@ -69,8 +69,7 @@ def answer(
     def work(
         todo: Sequence[Query], records: Mapping[str, Answered]
     ) -> Iterator[Sequence[Answered]]:
-        begin_work(run, generator)
-        repeat_notes(run, label, observer)
+        record_start(run, generator)
         requests = (prompted.request for prompted in write_prompts(todo))
         ask_if_paid(plugin, confirm, lambda: estimate_generator(plugin, label, requests))
         observer.stage(f"{label}: generate", total=len(todo))
@@ -88,7 +87,8 @@ def answer(
                     any_done = any_done or answered.generation.error is None
                     # a query without tables is no failure of the generator, which is not asked
                     n_asked += rankings[answered.generation.query_id].error is None
-                    if not any_done and n_asked == MOST_FAILURES:
+                    # what is looked up fails for a query that a file lacks, and is no fault
+                    if generator.look_up is None and not any_done and n_asked == MOST_FAILURES:
                         raise _fault(label, answered.generation)
         finally:
             if any_cached:
@@ -99,6 +99,8 @@ def answer(
 
     def keep(stored: dict[str, Answered]) -> dict[str, Answered]:
         """Keep answers, and the failures of queries whose tables are still missing."""
+        if generator.look_up is not None:
+            return stored
         missing = {query_id for query_id, ranking in rankings.items() if ranking.error is not None}
 
         def is_kept(query_id: str, error: str | None) -> bool:

@@ -18,7 +18,7 @@ from target_bench.core.registry import is_own_code
 from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import Dataset, Distractors
 from target_bench.core.task import Task, given_tables, has_reference
-from target_bench.harness.score import list_metrics, scorable
+from target_bench.harness.score import list_metrics, select_scorable
 from target_bench.harness.systems import GOLD, System
 from target_bench.runs.manifest import (
     Command,
@@ -40,7 +40,7 @@ def begin_run(
     retriever: System | None,
     generator: System | None = None,
     prompter: PromptWriter | None = None,
-    rankings: Run | None = None,
+    rankings_run: Run | None = None,
     *,
     observer: Observer,
 ) -> Iterator[Run]:
@@ -51,19 +51,21 @@ def begin_run(
     """
     sources = find_sources(config, task, retriever, generator)
     manifest = make_manifest(
-        config, task, dataset, retriever, generator, prompter, rankings, sources
+        config, task, dataset, retriever, generator, prompter, rankings_run, sources
     )
     about = dataset.only_about if generator is None else None
     run = open_run(config.out, _list_words(manifest, about), manifest)
     with run.locked(lambda message: observer.waiting(message, 0.0)):
         is_new = run.is_new
-        is_edited = is_new or run.manifest.code != manifest.code  # of a metric: no part of a run
-        if is_edited and config.keep_source:
+        # What is looked up has no code here, and the code of a metric makes no other run.
+        is_stored = any(system.look_up for system in (retriever, generator) if system)
+        has_new_code = is_new or (run.manifest.code != manifest.code and not is_stored)
+        if has_new_code and config.keep_source:
             write_copies(run.folder, sources)
-        run.begin()
+        run.write_draft()
         if is_new:
             run.new_because = explain_new(run, manifest, sources)
-        elif is_edited:
+        elif has_new_code:
             run.write_manifest(code=manifest.code)
         yield run
 
@@ -83,7 +85,7 @@ def make_manifest(
     retriever: System | None,
     generator: System | None = None,
     prompter: PromptWriter | None = None,
-    rankings: Run | None = None,
+    rankings_run: Run | None = None,
     sources: Mapping[str, bytes] = MappingProxyType({}),
 ) -> Manifest:
     """Return what a run records when it begins: identity, command, data, and the user's own code.
@@ -99,7 +101,7 @@ def make_manifest(
         identity = identify_answers(config, task, dataset, retriever, generator, prompter)
     return Manifest(
         identity=Identity.model_validate(json.loads(json.dumps(identity))),
-        asked=make_command(config, task, dataset, retriever, generator, rankings),
+        asked=make_command(config, task, dataset, retriever, generator, rankings_run),
         queries=len(dataset.queries),
         corpus_tables=len(dataset.corpus),
         files=dict(dataset.files),
@@ -126,7 +128,7 @@ def make_command(
     dataset: Dataset,
     retriever: System | None,
     generator: System | None = None,
-    rankings: Run | None = None,
+    rankings_run: Run | None = None,
 ) -> Command:
     """Return the words with which a run can be asked for again, without credentials."""
     words: dict[str, Any] = {
@@ -139,7 +141,7 @@ def make_command(
         words |= {
             "generator": generator.label,
             "generator_name": generator.name,
-            "retrieval_run": rankings and rankings.folder.name,
+            "retrieval_run": rankings_run and rankings_run.folder.name,
             "task": task.asked_as or task.name,
             "prompting": config.prompt_json(),
         }
@@ -147,7 +149,7 @@ def make_command(
         name: mask_settings(value) if isinstance(value, str) else value
         for name, value in words.items()
     }
-    options = config.replace_options(metrics=select_metrics(config, task)).run_json()
+    options = config.replace_options(metrics=list_asked_metrics(config, task)).run_json()
     return Command.model_validate({**masked, "options": options})
 
 
@@ -172,7 +174,7 @@ def identify_answers(
     prompter: PromptWriter,
 ) -> dict[str, Any]:
     """Return all that can change answers or their scores; its hash names the run folder."""
-    n_tables = count_prompt_tables(config, task, dataset, retriever)
+    n_tables = limit_prompt_tables(config, task, dataset, retriever)
     tables: dict[str, Any]
     if retriever is None:
         most, name = _count_given(task, dataset), "given"
@@ -200,7 +202,7 @@ def _identify_scores(
         else {"task_plugin": plugin_identity(task)[0]}
     )
     near_copies = [distractors.setting for distractors in dataset.distractors]
-    metrics = list_metrics(task, scorable(task, dataset).queries, cutoffs)
+    metrics = list_metrics(task, select_scorable(task, dataset).queries, cutoffs)
     return {
         "task": task.name,
         **version,
@@ -219,7 +221,7 @@ def make_prompter(
     """Return what writes the requests of a task about answers, after a look at its references."""
     from target_bench.models.prompts.prompting import make_prompt_writer  # it takes time to import
 
-    scorable(task, dataset)
+    select_scorable(task, dataset)  # raises where a reference is not one of the task
     if generator.is_gold and not any(has_reference(task, query) for query in dataset.queries):
         raise DataError(
             f"{dataset.info.name} {dataset.split}: no query has a reference answer, so the "
@@ -229,10 +231,10 @@ def make_prompter(
     return make_prompt_writer(task, config, dataset.databases, follows_schema)
 
 
-def count_prompt_tables(
+def limit_prompt_tables(
     config: RunConfig, task: Task[Any], dataset: Dataset, retriever: System | None
 ) -> int:
-    """Return how many tables stand in a prompt."""
+    """Return the most tables that a prompt holds."""
     most = config.top_k[-1] if retriever is not None else _count_given(task, dataset)
     return most if config.tables is None else min(config.tables, most)
 
@@ -246,12 +248,12 @@ def find_sources(
     config: RunConfig, task: Task[Any], retriever: System | None, generator: System | None = None
 ) -> dict[str, bytes]:
     """Return the user's own source files of the plug-ins of a run."""
-    metrics = map(resolve_metric, select_metrics(config, task))
+    metrics = map(resolve_metric, list_asked_metrics(config, task))
     systems = [system.plugin for system in (retriever, generator) if system]
     plugins = [plugin for plugin in (*systems, task, *metrics) if plugin is not None]
     return read_sources(source_files(*plugins))
 
 
-def select_metrics(config: RunConfig, task: Task[Any]) -> list[Any]:
+def list_asked_metrics(config: RunConfig, task: Task[Any]) -> list[Any]:
     """Return the metrics that are asked for besides those of the task, and that it can read."""
     return [each for each in config.metrics if can_score(resolve_metric(each), task)]

@@ -41,15 +41,21 @@ def estimate_generator(
     generator: object,
     label: str,
     requests: Iterable[GenerationRequest],
-    share: float = 1.0,
+    scale: float = 1.0,
 ) -> Estimate | None:
-    """Count the requests whose answers are not recorded yet; None if there are none."""
+    """Estimate the requests whose answers are not recorded yet; None if there are none.
+
+    ``scale`` is how many requests each of these stands for, if they are a sample. The prompts of a
+    sample are guessed, so whether an answer is recorded cannot be known.
+    """
     n_requests = tokens = 0
-    find_unanswered = getattr(generator, "find_unanswered", iter) if share == 1.0 else iter
-    for request in find_unanswered(requests):
+    find_unanswered = getattr(generator, "find_unanswered", None)
+    if find_unanswered is not None and scale == 1.0:
+        requests = find_unanswered(requests)
+    for request in requests:
         n_requests += 1
         tokens += estimate_tokens(request.messages)
-    n_requests, tokens = round(n_requests * share), round(tokens * share)
+    n_requests, tokens = round(n_requests * scale), round(tokens * scale)
     if n_requests == 0:
         return None
     estimate_cost = getattr(generator, "estimate_cost", None)

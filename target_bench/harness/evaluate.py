@@ -15,10 +15,12 @@ from target_bench.core.observer import Observer, default_observer
 from target_bench.core.registry import find_task, make_task
 from target_bench.core.run_config import (
     EXTRACTIVE,
+    PLUGIN_LISTS,
     RUNS,
     TOP_K,
     RunConfig,
     add_columns,
+    spell_flag,
     takes_options,
 )
 from target_bench.core.schema import Dataset
@@ -80,7 +82,7 @@ def evaluate(
             a ``Dataset`` that ``load`` returned, or a list of these.
         task: a task with its settings, as ``"text-to-sql:engine=duckdb"``, or a list of them.
         generator: what answers: an object with ``generate``, or text such as
-            ``"openai:model=..."``.
+            ``"openai:model=..."``; None: nothing does, as with ``"empty"``.
         split: ``train``, ``validation`` or ``test``; default: the one that the paper of the
             corpus reports on.
         top_k: the cutoffs. Retrieval runs once, at the largest.
@@ -103,9 +105,14 @@ def evaluate(
     """
     if corpus is None:
         raise ConfigError("corpus=None: expected a name as 'mini', a path as './tables', or a list")
+    for name_of_list in options.keys() & set(PLUGIN_LISTS):
+        one = spell_flag(name_of_list).removeprefix("--")
+        raise ConfigError(f"{name_of_list}: evaluate takes {one}=")
     if columns := options.pop("columns", None):
         corpus = add_columns(corpus, columns)
     tasks: Sequence[Any] = task if isinstance(task, list | tuple) else [task]
+    if not tasks:
+        raise ConfigError("task=[]: expected a task, as 'retrieval', or a list of them")
     retrievers: Sequence[Any] = retriever if isinstance(retriever, list | tuple) else [retriever]
     pairs = once(pair for text in tasks for pair in tasks_and_corpora((text, corpus)))
     config = RunConfig(split=split, top_k=top_k, out=out, data_dir=data_dir, **options)

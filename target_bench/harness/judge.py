@@ -13,7 +13,7 @@ from target_bench.core.task import Task
 from target_bench.core.user_code import restore_process
 from target_bench.data.selection import select_task
 from target_bench.harness.consent import Confirm, estimate_judge
-from target_bench.harness.score import all_answers, answer_task, check_known, scorable
+from target_bench.harness.score import all_answers, answer_task, check_known, select_scorable
 from target_bench.runs.record_log import JUDGEMENTS, Answered
 from target_bench.runs.run import Run
 
@@ -32,21 +32,21 @@ def judge(
 
     There are none where the task judges no answers.
     """
-    dataset, task_judge = scorable(task, dataset), task.judge
+    dataset, task_judge = select_scorable(task, dataset), task.judge
     if task_judge is None or not dataset.queries:
         return {}
     generations = {query_id: answered.generation for query_id, answered in answers.items()}
-    known: dict[str, Judgement] = {}
+    stored_before: list[str] = []
 
     def keep(stored: dict[str, Judgement]) -> dict[str, Judgement]:
         """Keep the judgements that still hold."""
-        known.update(stored)
+        stored_before.extend(stored)
         open_ids = {q.id for q in task_judge.find_unjudged(dataset, generations, rankings, stored)}
         return {query_id: each for query_id, each in stored.items() if query_id not in open_ids}
 
     def work(todo: Sequence[Query], _: Mapping[str, Judgement]) -> Iterator[Sequence[Judgement]]:
         ask_if_paid(task, confirm, lambda: estimate_judge(task, label, len(todo)))
-        run.begin_work()
+        run.mark_running()
         observer.stage(f"{label}: judge", total=len(todo))
         start = time.perf_counter()
         judging = task_judge.make_judgements(todo, dataset, generations, rankings)
@@ -61,8 +61,8 @@ def judge(
             run.write_manifest(seconds={**seconds, "judge": took})
 
     judgements, n_kept = run.complete(JUDGEMENTS, dataset.queries, work, keep)
-    if n_kept < len(dataset.queries) or list(known) != list(judgements):
-        run.begin_work()
+    if n_kept < len(dataset.queries) or stored_before != [*judgements]:
+        run.mark_running()
         # in the order of the queries, without what was replaced
         JUDGEMENTS.write(run.folder, judgements.values())
     return judgements
@@ -113,7 +113,7 @@ def judge_answers(
             f"the task {judged_task.name} scores answers as they are: nothing to judge"
         )
     check_known("answer", answers, dataset)
-    dataset = scorable(judged_task, select_task(dataset, judged_task))
+    dataset = select_scorable(judged_task, select_task(dataset, judged_task))
     given = all_answers(dataset, answers)
     generations = {query_id: answered.generation for query_id, answered in given.items()}
     todo = task_judge.find_unjudged(dataset, generations, rankings or {}, known or {})

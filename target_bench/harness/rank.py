@@ -20,7 +20,7 @@ from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import Dataset, Query, Retrieval
 from target_bench.core.user_code import restore_process, split_user_line
 from target_bench.harness.consent import Confirm, Estimate
-from target_bench.harness.run_notes import add_notes, begin_work, repeat_notes, warn_of_reuse
+from target_bench.harness.run_notes import add_notes, record_start, repeat_notes, warn_of_reuse
 from target_bench.harness.systems import System
 from target_bench.runs import times
 from target_bench.runs.record_log import RANKINGS
@@ -54,7 +54,7 @@ def rank(
     plugin = retriever.plugin
 
     def prepare(n_texts: int) -> None:
-        begin_work(run, retriever)
+        record_start(run, retriever)
         if plugin is not None:
             ask_if_paid(plugin, confirm, lambda: Estimate(retriever.label, n_texts, None, None))
         repeat_notes(run, retriever.label, observer)
@@ -89,6 +89,7 @@ def rank(
         if not run.manifest.seconds:  # killed after the last query
             _record_times(run, retriever, dataset.seconds)
     if must_time:
+        run.reused = False
         answered = [query for query in dataset.queries if rankings[query.id].error is None]
         _time_single_queries(run, retriever, answered, config, observer)
     if n_kept:
@@ -108,7 +109,7 @@ def _ask(
     """Have the corpus embedded and yield rankings batch by batch; end where the first all fail.
 
     A retriever whose ranking depends on k, as of one that reranks the first k tables, is asked at
-    each cutoff.
+    each cutoff. ``records`` grows: each batch is in it when the next one is asked for.
     """
     plugin, tables = retriever.plugin, dataset.corpus.shuffled
     resumed = f"resumed after {len(records):,} queries: " if records else ""

@@ -14,14 +14,14 @@ from target_bench.runs.environment import SOURCES, describe_environment, format_
 from target_bench.runs.run import Run
 
 
-def begin_work(run: Run, system: System) -> None:
+def record_start(run: Run, system: System) -> None:
     """Record that work begins; of a new run, where and when."""
     if run.manifest.environment:
-        run.begin_work()
+        run.mark_running()
         return
     sources = hash_built_in_sources(system.plugin) if system.plugin is not None else {}
     environment = {**describe_environment(system.packages), SOURCES: sources}
-    run.begin_work(environment=environment, started=format_now())
+    run.mark_running(environment=environment, started=format_now())
 
 
 def add_notes(run: Run, label: str, notes: Sequence[str], observer: Observer) -> None:

@@ -26,9 +26,9 @@ from target_bench.core.user_code import restore_process
 from target_bench.harness.answer import answer
 from target_bench.harness.begin import (
     begin_run,
-    count_prompt_tables,
+    limit_prompt_tables,
+    list_asked_metrics,
     make_prompter,
-    select_metrics,
 )
 from target_bench.harness.consent import Confirm
 from target_bench.harness.judge import judge
@@ -57,7 +57,7 @@ def run_system(
 
     The rankings that answers are built on are a run of their own, shared by all generators.
     """
-    if not is_own_code(type(task)):  # it gets queries of its own: the next task gets them too
+    if not is_own_code(type(task)):  # it may change metadata, and the next task shares the queries
         copies = (replace(query, metadata=copy_json(query.metadata)) for query in dataset.queries)
         dataset = replace(dataset, queries=tuple(copies))
     with guard_plugin("task", task, f"a run on {dataset.info.name} {dataset.split}"):
@@ -86,7 +86,7 @@ def rank_queries(
     if not len(dataset.corpus):
         raise DataError(f"{dataset.info.name} {dataset.split}: no tables to retrieve from")
     warn_of_depth(dataset, config.top_k[-1], observer)
-    metrics = select_metrics(config, task)
+    metrics = list_asked_metrics(config, task)
     with begin_run(config, task, dataset, retriever, observer=observer) as run:
         rankings = rank(run, retriever, dataset, config, observer, confirm)
         with _finish_after(run, retriever.label, observer):
@@ -119,12 +119,12 @@ def answer_queries(
     note_queries = getattr(generator.plugin, "note_queries", None)
     if note_queries is not None:  # ``replay`` tells queries of one id apart
         note_queries(dataset.queries, config.limit is not None)
-    n_tables = count_prompt_tables(config, task, dataset, retriever)
-    metrics = select_metrics(config, task)
+    max_tables = limit_prompt_tables(config, task, dataset, retriever)
+    metrics = list_asked_metrics(config, task)
     with begin_run(
         config, task, dataset, retriever, generator, prompter, rankings_run, observer=observer
     ) as run:
-        answers = answer(run, generator, prompter, n_tables, dataset, rankings, observer, confirm)
+        answers = answer(run, generator, prompter, max_tables, dataset, rankings, observer, confirm)
         judgements = judge(
             run, task, generator.label, dataset, answers, rankings, observer, confirm
         )

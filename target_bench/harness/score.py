@@ -143,7 +143,7 @@ def score_rankings(
     retrievals = [_retrieval(query.id, rankings, depth, dataset) for query in queries]
     task = make_task(task) if isinstance(task, str) else task
     by_query = {retrieval.query_id: retrieval for retrieval in retrievals}
-    scored = scorable(task, dataset)
+    scored = select_scorable(task, dataset)
     counts = _counts(queries, retrievals, ks, len(dataset.corpus), scored.queries)
     if not scored.queries:
         return Scores({}, (), {}, {}, counts)
@@ -215,7 +215,7 @@ def score_answers(
     check_known("answer", answers, dataset)
     dataset = select_task(dataset, scored_task)
     given = all_answers(dataset, answers)
-    scored = scorable(scored_task, dataset)
+    scored = select_scorable(scored_task, dataset)
     if not scored.queries:
         return Scores({}, (), {}, {}, _count_answers(scored_task, dataset, given))
     if scored_task.judge is not None:
@@ -279,7 +279,7 @@ def answer_task(task: Task[Any] | str) -> Task[Any]:
     return made
 
 
-def scorable(task: Task[Any], dataset: Dataset) -> Dataset:
+def select_scorable(task: Task[Any], dataset: Dataset) -> Dataset:
     """Return the dataset with the queries that a task can score; perhaps with none.
 
     They are those with a reference; all, where none has one and the task has metrics without.
@@ -300,13 +300,15 @@ def all_answers(
 
 
 def _to_answered(query_id: str, answer: Answered | Generation | str | None) -> Answered:
-    if isinstance(answer, Answered):
-        return answer
+    if answer is None:
+        return Answered(Generation(query_id, "", error=MISSING))
     if isinstance(answer, str):
-        answer = Generation(query_id, answer)
-    if answer is not None and answer.query_id != query_id:
-        raise DataError(f"query {query_id!r}: its answer is to the query {answer.query_id!r}")
-    return Answered(answer or Generation(query_id, "", error=MISSING))
+        return Answered(Generation(query_id, answer))
+    answered = answer if isinstance(answer, Answered) else Answered(answer)
+    if answered.generation.query_id != query_id:
+        named = answered.generation.query_id
+        raise DataError(f"query {query_id!r}: its answer is to the query {named!r}")
+    return answered
 
 
 def _retrieval(
@@ -420,20 +422,23 @@ def _counts(
     n_tables: int,
     scored: Sequence[Query],
 ) -> Counts:
-    """Return the denominators of rankings, as deep as the last cutoff where there are so many."""
-    k = min(ks[-1], n_tables)
-    cutoffs = [k for k in ks if k < n_tables]
+    """Return the denominators of rankings.
+
+    A ranking is short below the last cutoff, or below the size of the corpus if that is smaller.
+    """
+    depth = min(ks[-1], n_tables)
+    cutoffs = [cutoff for cutoff in ks if cutoff < n_tables]
     answered = [retrieval for retrieval in retrievals if retrieval.error is None]
     return Counts(
         asked=len(queries),
         answered=len(answered),
         failed=len(retrievals) - len(answered),
         empty=sum(1 for retrieval in answered if not retrieval.tables),
-        short=sum(1 for retrieval in answered if len(retrieval.tables) < k),
+        short=sum(1 for retrieval in answered if len(retrieval.tables) < depth),
         resorted=sum(1 for retrieval in answered if retrieval.resorted),
         empty_queries=sum(1 for query in queries if not query.text.strip()),
         tied=sum(1 for retrieval in answered if retrieval.tied),
-        cut=sum(any(_divides_ties(k, ranking) for k in cutoffs) for ranking in answered),
+        cut=sum(any(_divides_ties(cutoff, r) for cutoff in cutoffs) for r in answered),
         unlabelled=len(queries) - len(scored),
     )
 
@@ -445,7 +450,7 @@ def _divides_ties(k: int, ranking: Retrieval) -> bool:
         return scores[k - 1] == scores[k]
     if ranking.cut is not None:
         return ranking.cut
-    # A retriever is asked for no table after the last one: equal scores before it stand for it.
+    # No table after the last cutoff is known; a tie just before it is taken for one across it.
     return len(scores) == k > 1 and scores[k - 2] == scores[k - 1]
 
 

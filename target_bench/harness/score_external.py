@@ -24,7 +24,7 @@ from target_bench.harness.evaluate import (
     report_progress,
 )
 from target_bench.harness.run_system import run_system
-from target_bench.harness.systems import System, make_retriever, use_rankings
+from target_bench.harness.systems import System, make_retriever
 from target_bench.runs import ranking_files
 from target_bench.runs.record_log import Answered
 from target_bench.runs.result import Result, Results
@@ -117,7 +117,7 @@ def _read_rankings(
         observer.warning(note)
     depth = config.top_k[-1]
     identity = {"run_file": rankings.sha256}
-    return use_rankings(Path(run_file).name, identity, lambda query: rankings.rank(query, depth))
+    return System(Path(run_file).name, identity, look_up=lambda query: rankings.rank(query, depth))
 
 
 def _read_answers(

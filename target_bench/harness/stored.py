@@ -18,7 +18,7 @@ from target_bench.data.selection import limit_queries, select_task
 from target_bench.harness.begin import find_sources, make_manifest, make_prompter
 from target_bench.harness.consent import Confirm
 from target_bench.harness.run_system import choose_ranking_task, rank_queries, run_system
-from target_bench.harness.systems import System, make_generator, make_retriever, use_rankings
+from target_bench.harness.systems import System, make_generator, make_retriever
 from target_bench.metrics.scores import check_names
 from target_bench.runs.manifest import Manifest, answers_fingerprint, queries_fingerprint
 from target_bench.runs.record_log import Answered
@@ -28,7 +28,7 @@ RecordT = TypeVar("RecordT")
 
 
 def load_same_data(
-    run: Result, data_dir: str | Path | None = None, observer: Observer | None = None
+    result: Result, data_dir: str | Path | None = None, observer: Observer | None = None
 ) -> Dataset:
     """Return the tables and queries that a run was of, checked to be what they were.
 
@@ -36,36 +36,36 @@ def load_same_data(
         ConfigError: the corpus was made in Python.
         DataError: it is missing, broken, or another one than it was.
     """
-    dataset, identity = _load_data(run, data_dir, observer), run.rankings_run.identity
-    _check_same(run, "tables", identity.corpus_fingerprint, dataset.corpus.fingerprint)
+    dataset, identity = _load_data(result, data_dir, observer), result.rankings_result.identity
+    _check_same(result, "tables", identity.corpus_fingerprint, dataset.corpus.fingerprint)
     compute = answers_fingerprint if identity.has_answers else queries_fingerprint
-    _check_same(run, "queries", identity.queries_fingerprint, compute(dataset.queries))
+    _check_same(result, "queries", identity.queries_fingerprint, compute(dataset.queries))
     return dataset
 
 
-def _load_data(run: Result, data_dir: str | Path | None, observer: Observer | None) -> Dataset:
+def _load_data(result: Result, data_dir: str | Path | None, observer: Observer | None) -> Dataset:
     """Load the tables and queries that the command of a run asked for."""
-    command = run.command
+    command = result.command
     if command.corpus is None:
         raise ConfigError(
-            f"{run.folder} is of a corpus that was made in Python; run it again from there"
+            f"{result.folder} is of a corpus that was made in Python; run it again from there"
         )
     load_once = make_loader(data_dir, observer or Observer())
-    dataset = load_once(command.corpus, run.identity.split, command.distractors)
+    dataset = load_once(command.corpus, result.identity.split, command.distractors)
     return limit_queries(select_task(dataset, command.about or RANKING_TASK), command.limit)
 
 
-def _check_same(run: Result, what: str, then: str, now: str) -> None:
+def _check_same(result: Result, what: str, then: str, now: str) -> None:
     if then != now:
         raise DataError(
-            f"{run.folder}: the {what} of {run.command.corpus} are not what they were (fingerprint "
-            f"{then[:12]} then, {now[:12]} now), so what is stored does not belong to them. Name "
-            "the data of the run with --data-dir, or run again."
+            f"{result.folder}: the {what} of {result.command.corpus} are not what they were "
+            f"(fingerprint {then[:12]} then, {now[:12]} now), so what is stored does not belong to "
+            "them. Name the data of the run with --data-dir, or run again."
         )
 
 
 def score_again(
-    run: Result,
+    result: Result,
     task: str | None = None,
     *,
     metrics: Sequence[MetricLike] = (),
@@ -76,7 +76,7 @@ def score_again(
     """Score the rankings, or answers, of a finished run with the metrics as they are now.
 
     Args:
-        run: the run.
+        result: the run, with the scores that it has.
         task: its task with other settings; default: those that the run was asked for with.
         metrics: more metrics. Those that the run was asked for with are asked for again.
         confirm: as for ``evaluate``; answers may be judged again.
@@ -89,58 +89,58 @@ def score_again(
         StoreError: the run is not finished, or cannot be read.
     """
     observer = observer or Observer()
-    text = spell_task(task) if task else run.command.task or run.identity.task
-    if (name := find_task(text).name) != run.identity.task:
+    text = spell_task(task) if task else result.command.task or result.identity.task
+    if (name := find_task(text).name) != result.identity.task:
         raise ConfigError(
-            f"{run.folder} is about {run.identity.task}, not about {name}; "
+            f"{result.folder} is about {result.identity.task}, not about {name}; "
             f"target-bench run --task {text} uses its rankings again"
         )
     made = make_task(text)
     check_names(metrics)
     check_metrics(metrics, {made.name: made})
-    earlier = _list_earlier_metrics(run, metrics, observer)
-    config = RunConfig(out=run.folder.resolve().parent, metrics=(*metrics, *earlier))
-    dataset = select_task(load_same_data(run, data_dir, observer), made)
+    earlier = _list_earlier_metrics(result, metrics, observer)
+    config = RunConfig(out=result.folder.resolve().parent, metrics=(*metrics, *earlier))
+    dataset = select_task(load_same_data(result, data_dir, observer), made)
     retriever: System | None = None
     if made.source == "retrieved":
-        retriever = _use_stored_rankings(run.rankings_run)
-        config = config.replace_options(top_k=run.rankings_run.identity.top_k)
+        retriever = _use_stored_rankings(result.rankings_result)
+        config = config.replace_options(top_k=result.rankings_result.identity.top_k)
     if made.answer == "ranking":
         assert retriever is not None
         if task is None:
-            made.asked_as = run.command.task
+            made.asked_as = result.command.task
         return rank_queries(config, made, dataset, retriever, observer)[0]
-    identity = run.identity
+    identity = result.identity
     now = answers_fingerprint(dataset.queries)
-    _check_same(run, "queries or reference answers", identity.queries_fingerprint, now)
-    result = run_system(
+    _check_same(result, "queries or reference answers", identity.queries_fingerprint, now)
+    again = run_system(
         config.replace_options(tables=identity.prompt_tables),
         made,
         dataset,
         retriever,
-        _use_stored_answers(run),
+        _use_stored_answers(result),
         observer=observer,
         confirm=confirm,
     )
-    scored_with = read_run(result.folder).identity.metrics
+    scored_with = read_run(again.folder).identity.metrics
     names = [each.partition("|")[0] for each in scored_with if each not in identity.metrics]
     if names:
         observer.warning(
-            f"{run.folder.name} was scored in another way before ({list_first(names, 3)}: see "
+            f"{result.folder.name} was scored in another way before ({list_first(names, 3)}: see "
             "their signatures): its stored answers were scored again, nothing was generated"
         )
-    return result
+    return again
 
 
 def _list_earlier_metrics(
-    run: Result, given: Sequence[MetricLike], observer: Observer
+    result: Result, given: Sequence[MetricLike], observer: Observer
 ) -> list[str]:
     """List the metrics that a run was asked for with and that are not given now.
 
     One that cannot be made any more is left out with a warning.
     """
     names = {resolve_metric(each).spec.name for each in given}
-    options = [each.command.options or {} for each in (run, run.rankings_run)]
+    options = [each.command.options or {} for each in (result, result.rankings_result)]
     texts = dict.fromkeys(text for each in options for text in each.get("metrics") or ())
     earlier = []
     for text in texts:
@@ -155,49 +155,50 @@ def _list_earlier_metrics(
     return earlier
 
 
-def _use_stored_rankings(run: Result) -> System:
+def _use_stored_rankings(result: Result) -> System:
     """Return the system of the rankings of a run."""
-    label, stored = run.command.retriever, run.run.rankings
+    label, name = result.command.retriever, result.command.retriever_name
+    stored = result.run.rankings
     if label is None:
         raise ConfigError(
-            f"{run.folder} has no rankings, which answers of this task are built on; name the "
+            f"{result.folder} has no rankings, which answers of this task are built on; name the "
             "folder of a run with a retriever"
         )
 
     def rank(query: Query) -> Retrieval:
-        return _get_stored(run, stored, query, "ranking")
+        return _get_stored(result, stored, query, "ranking")
 
-    return use_rankings(label, run.identity.retriever, rank, run.command.retriever_name)
+    return System(label, result.identity.retriever, look_up=rank, name=name)
 
 
-def _use_stored_answers(run: Result) -> System:
+def _use_stored_answers(result: Result) -> System:
     """Return the system of the answers of a run."""
-    stored, identity = run.run.answers, run.identity
+    stored, identity = result.run.answers, result.identity
 
     def answer(query: Query) -> Answered:
-        return _get_stored(run, stored, query, "answer")
+        return _get_stored(result, stored, query, "answer")
 
     return System(
-        run.command.generator or "",
+        result.command.generator or "",
         identity.generator or {},
         look_up=answer,
         prompt=identity.prompt,
-        name=run.command.generator_name,
+        name=result.command.generator_name,
     )
 
 
-def _get_stored(run: Result, stored: Mapping[str, RecordT], query: Query, what: str) -> RecordT:
+def _get_stored(result: Result, stored: Mapping[str, RecordT], query: Query, what: str) -> RecordT:
     """Return the record of a query; refuse a run that is not finished."""
     if query.id not in stored:
         raise StoreError(
-            f"{run.folder}: query {query.id!r} has no {what} yet; finish the run with the command "
-            "that began it"
+            f"{result.folder}: query {query.id!r} has no {what} yet; finish the run with the "
+            "command that began it"
         )
     return stored[query.id]
 
 
 def make_manifest_again(
-    run: Result, data_dir: str | Path | None = None, observer: Observer | None = None
+    result: Result, data_dir: str | Path | None = None, observer: Observer | None = None
 ) -> tuple[Manifest, dict[str, bytes]]:
     """Return the manifest that the command of a run would begin with now, and the source files.
 
@@ -205,12 +206,12 @@ def make_manifest_again(
         ConfigError: the corpus was made in Python, or a plug-in cannot be made again.
         DataError: the corpus is missing or broken.
     """
-    command, observer = run.command, observer or Observer()
+    command, observer = result.command, observer or Observer()
     recorded = {**(command.options or {}), **(command.prompting or {})}
     options = {name: value for name, value in recorded.items() if name in OPTIONS}
-    config = RunConfig(**{**options, "out": run.folder.parent})
+    config = RunConfig(**{**options, "out": result.folder.parent})
     task = make_task(command.task or RANKING_TASK)
-    dataset = _load_data(run, data_dir, observer)
+    dataset = _load_data(result, data_dir, observer)
     if task.answer != "ranking":
         dataset = select_task(dataset, task)
     retriever: System | None = None
@@ -223,8 +224,8 @@ def make_manifest_again(
             generator = replace(generator, name=command.generator_name)
     except TargetBenchError as error:
         raise ConfigError(
-            f"{run.folder}: its retriever or generator cannot be made again ({error}). Compare it "
-            "with a second run: target-bench runs why RUN RUN"
+            f"{result.folder}: its retriever or generator cannot be made again ({error}). Compare "
+            "it with a second run: target-bench runs why RUN RUN"
         ) from error
     prompter = None
     if generator is not None:

@@ -17,7 +17,7 @@ from target_bench.core.identity import (
 from target_bench.core.observer import Observer
 from target_bench.core.plugin_errors import plugin_errors
 from target_bench.core.run_config import RunConfig
-from target_bench.core.schema import Generation, GenerationRequest, Query, Retrieval
+from target_bench.core.schema import Generation, GenerationRequest, Query
 from target_bench.core.settings import split_name
 from target_bench.core.task import Task, has_reference
 from target_bench.models.original_classes import adapt_plugin, create_plugin
@@ -68,16 +68,6 @@ class System:
     def is_gold(self) -> bool:
         """Whether the reference answers are its answers."""
         return self.identity == {"mode": GOLD}
-
-
-def use_rankings(
-    label: str,
-    identity: Mapping[str, Any],
-    rank: Callable[[Query], Retrieval],
-    name: str | None = None,
-) -> System:
-    """Return the system of stored rankings, as those of a file."""
-    return System(label, identity, look_up=rank, name=name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +135,7 @@ def make_generator(
 
 def _make_system(
     kind: Literal["retriever", "generator"],
-    named: Any,
+    given: Any,
     name: str | None,
     modes: Iterable[str],
     check: Callable[[Any], Any],
@@ -153,16 +143,16 @@ def _make_system(
     *also_used: object,
 ) -> System:
     """Make and identify a plug-in; ``modes``: other names that a misspelled one may have meant."""
-    text = named if isinstance(named, str) else None
-    label = text or type(named).__name__
+    text = given if isinstance(given, str) else None
+    label = text or type(given).__name__
     if text is not None:
         plugin = create_plugin(kind, text, other_names=modes)
     else:
-        plugin = adapt_plugin(kind, check(named))
+        plugin = adapt_plugin(kind, check(given))
     check(plugin)
     with plugin_errors(f"{kind} {mask_settings(label)}", "what identifies it"):
         identity, warning = plugin_identity(plugin)
-        label = text or object_label(named, identity)
+        label = text or object_label(given, identity)
     if warning:
         observer.warning(warning)
     packages = used_packages(plugin, *also_used)

@@ -180,7 +180,7 @@ def _name_cells(runs: Sequence[Result]) -> list[str]:
             for levels in zip(*varied.values(), strict=True)
         ]
     return [
-        name if names.count(name) == 1 else f"{name} ({run.run.id})"
+        name if names.count(name) == 1 else f"{name} ({run.run.key})"
         for name, run in zip(names, runs, strict=True)
     ]
 

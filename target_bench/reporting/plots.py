@@ -69,7 +69,7 @@ def over_distractors(folders: Sequence[Path], path: Path, metric: str | None = N
     name = canonical_name(metric) if metric else find_headline(runs[0])
     lines: dict[str, dict[int, Result]] = {}
     for run in runs:
-        n = sum(distractor.n for distractor in run.rankings_run.run.manifest.distractors)
+        n = sum(distractor.n for distractor in run.rankings_result.run.manifest.distractors)
         if n in lines.setdefault(run.command.label, {}):
             raise ConfigError(
                 f"two runs of {run.command.label} have equally many distractors; name one"

@@ -49,7 +49,7 @@ def _to_document(run: Result) -> dict[str, Any]:
         if (run.folder / name).exists():
             files[name] = base64.b64encode((run.folder / name).read_bytes()).decode()
     document = {"target_bench_baseline": FORMAT, "run": run.folder.name, "files": files}
-    rankings = run.rankings_run
+    rankings = run.rankings_result
     if rankings is not run:
         text = (rankings.folder / "manifest.json").read_text(encoding="utf-8")
         document["rankings"] = {"run": rankings.folder.name, "manifest.json": text}

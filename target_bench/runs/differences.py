@@ -66,7 +66,7 @@ def read_settings(run: "Result") -> dict[str, str]:
     not there. The value of ``retriever`` itself is its ``Plugin.target``.
     """
     command = run.command
-    cutoffs = run.rankings_run.identity.top_k
+    cutoffs = run.rankings_result.identity.top_k
     chosen: dict[str, Any] = {
         "corpus": run.identity.corpus,
         "split": run.identity.split,
@@ -184,7 +184,7 @@ def _format_setting(name: str, value: str | None) -> str:
 
 
 def _tell_apart_by_ids(runs: Sequence["Result"]) -> list[str]:
-    ids = [run.run.id for run in runs]
+    ids = [run.run.key for run in runs]
     if len(set(ids)) < len(ids):  # copies of one run in several folders
         return [str(run.folder) for run in runs]
     n = _SHORTEST_ID

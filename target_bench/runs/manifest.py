@@ -115,7 +115,7 @@ class Command(Entries):
     generator: str | None = None
     retriever_name: str | None = None  # what the user calls it
     generator_name: str | None = None
-    task: str | None = None  # None for rankings
+    task: str | None = None  # None for rankings by a task that was made in Python
     retrieval_run: str | None = None  # the folder of the rankings that answers are built on
     about: str | None = None  # the task that the queries are about, where one was chosen
     limit: Count | None = None

@@ -98,7 +98,7 @@ def _read_finished(root: Path) -> tuple[list[Result], int]:
     for run in map(Result, list_run_folders(root)):
         if run.run.is_scored:
             try:
-                _ = run.rankings_run.run.manifest, run.scores  # read here, to raise here
+                _ = run.rankings_result.run.manifest, run.scores  # read here, to raise here
             except StoreError:
                 n_unreadable += 1
             else:
@@ -132,7 +132,7 @@ def _find_systems(
     newest: Result, runs: Sequence[Result], shared: Sequence[str]
 ) -> tuple[list[Result], Counter[str]]:
     """Return the newest run of each system, and reason -> number of runs that are left out."""
-    used_by_answers = {run.rankings_run.folder for run in runs if run.rankings_run is not run}
+    used_by_answers = {run.rankings_result.folder for run in runs if run.rankings_result is not run}
     expected = _read_data(newest)
     systems: dict[tuple[Any, ...], Result] = {}
     left_out: Counter[str] = Counter()

@@ -135,7 +135,7 @@ class Result:
         return self.run.command
 
     @cached_property
-    def rankings_run(self) -> "Result":
+    def rankings_result(self) -> "Result":
         """The result of the rankings: itself, or of the run that its answers are built on."""
         name = self.command.retrieval_run
         return self if name is None else Result(self.folder.parent / name)
@@ -148,9 +148,9 @@ class Result:
     @cached_property
     def scores(self) -> Mapping[str, Score]:
         """Metric name -> score, those of the rankings that answers are built on included."""
-        if self.rankings_run is self:
+        if self.rankings_result is self:
             return self.stored.scores
-        of_rankings = self.rankings_run.stored.scores
+        of_rankings = self.rankings_result.stored.scores
         if self.identity.is_no_context:  # its rankings are empty: no score says anything
             of_rankings = empty_scores(of_rankings, {})[0]
         return {**of_rankings, **self.stored.scores}
@@ -170,9 +170,9 @@ class Result:
         of its first time.
         """
         own = read_cold_times(self.run.manifest)
-        if self.rankings_run is self:
+        if self.rankings_result is self:
             return own
-        ranked = read_cold_times(self.rankings_run.run.manifest)
+        ranked = read_cold_times(self.rankings_result.run.manifest)
         return replace(
             ranked,
             seconds={**ranked.seconds, **own.seconds},
@@ -213,9 +213,11 @@ class Result:
         """
         masks = divide_by(self.queries.properties, name).masks()
         own = self.stored.scores
+        names = [*own] if metrics is None else map(canonical_name, metrics)
+        skipped = (MissingPluginError,) if metrics is None else ()
         measured = {}
-        for metric in own if metrics is None else metrics:
-            with suppress(*([MissingPluginError] if metrics is None else [])):
+        for metric in names:
+            with suppress(*skipped):
                 measured[metric] = read_metric(self, metric)
         return {
             value: {m: score_part(each, mask, own[m]) for m, each in measured.items()}
@@ -346,7 +348,7 @@ class Results(Sequence[Result]):
         tables = [schema.empty_table()]
         for result in self._results:
             rows = pyarrow.table(_to_columns(result), schema)
-            for run in dict.fromkeys((result.rankings_run, result)):
+            for run in dict.fromkeys((result.rankings_result, result)):
                 index = {query_id: i for i, query_id in enumerate(run.queries.ids)}
                 order = [index.get(query_id, -1) for query_id in rows["query_id"].to_pylist()]
                 if run is not result and result.identity.is_no_context:
@@ -435,10 +437,8 @@ def _to_columns(result: Result) -> dict[str, list[Any]]:
     queries = {query.id: query for query in result._texts}
     ids = list(result.queries.ids)
     if queries:  # in the order of the dataset; of answers those without a reference too
-        scored = {*ids, *result.rankings_run.queries.ids} if result.command.retriever else {*ids}
-        ids = [
-            query_id for query_id in queries if result.identity.has_answers or query_id in scored
-        ]
+        scored = set(ids)
+        ids = [i for i in queries if result.identity.has_answers or i in scored]
     texts = [queries.get(query_id) for query_id in ids]
     command = result.command
     has_ranking, has_answer = command.retriever is not None, command.generator is not None

@@ -96,7 +96,7 @@ class Run:
     # What is recorded
 
     @property
-    def id(self) -> str:
+    def key(self) -> str:
         """The hash of the identity, with which the folder's name ends."""
         return read_key(self.folder) or self.folder.name
 
@@ -211,12 +211,11 @@ class Run:
         path = self.folder / "lock"
         lock = exclusive_lock(path, report_wait, report_no_locks, _SILENT_SECONDS)
         with ExitStack() as stack:
-            try:
+            # In a folder that cannot be written no lock is needed, and a finished run can still be
+            # used: a file that would get the content that it has is not written.
+            with suppress(OSError):
                 file = stack.enter_context(lock)
-            except OSError:  # nothing can be written here, so no lock is needed
-                yield
-                return
-            with suppress(OSError):  # a full disk has no room for a name, and the lock needs none
+                # A full disk has no room for a name, and the lock needs none.
                 file.truncate(0)
                 file.write(f"process {os.getpid()} on {platform.node()}".encode())
             with suppress(OSError):  # a killed process leaves files that it had not put in place
@@ -240,7 +239,7 @@ class Run:
             with suppress(StoreError):  # where nothing can be written, the error alone says it
                 self.write_manifest(error=describe_error(error))
 
-    def begin(self) -> None:
+    def write_draft(self) -> None:
         """Write the manifest of a new run, if nothing is recorded yet."""
         if self._draft is None or not self.is_new:
             return
@@ -251,12 +250,12 @@ class Run:
         entries = {"id": self.folder.name, "asked": command, "status": "running"}
         self._write(self._draft.model_copy(update=entries))
 
-    def begin_work(self, **entries: Any) -> None:
+    def mark_running(self, **entries: Any) -> None:
         """Record that a stage works on the run, and entries of the manifest."""
         self.write_manifest(status="running", error=None, logs={}, **entries)
 
     def finish(self, **entries: Any) -> None:
-        """Record that the scores are those of all rankings or answers, and entries of the manifest.
+        """Mark the run finished, with the SHA-256 of its logs and entries of the manifest.
 
         Names and metrics of the command are recorded only now: a metric that raises would end
         every later command, too.

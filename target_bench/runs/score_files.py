@@ -61,7 +61,7 @@ class QueryValues:
     values: Mapping[str, Floats]
     # metric name -> (n, m) what each query adds to the score; sums of rows give scores
     statistics: Mapping[str, Floats]
-    summed: frozenset[str]  # the metrics that are more than a mean of their values
+    not_means: frozenset[str]  # the metrics that are no mean of their values
 
     @property
     def are_synthetic(self) -> bool:
@@ -112,15 +112,15 @@ def read_values(folder: Path, sha256s: Mapping[str, str]) -> QueryValues:
         elif name != "query_id":
             per_query[name] = _read_floats(table[name])[order]
     statistics = {name: to_mean_statistics(column) for name, column in per_query.items()}
-    summed: frozenset[str] = frozenset()
+    not_means: frozenset[str] = frozenset()
     if (path := folder / STATISTICS).exists():
         stored, rows = _read_table(path)
-        summed = frozenset(stored.column_names) & per_query.keys()
-        for name in summed:
+        not_means = frozenset(stored.column_names) & per_query.keys()
+        for name in not_means:
             flat = stored[name].combine_chunks().flatten().to_numpy()
             statistics[name] = flat.astype(np.float64).reshape(len(stored), -1)[rows]
     ids = table["query_id"].to_pylist()
-    return QueryValues([ids[row] for row in order], properties, per_query, statistics, summed)
+    return QueryValues([ids[row] for row in order], properties, per_query, statistics, not_means)
 
 
 def _read_floats(column: Any) -> Floats:

@@ -56,7 +56,7 @@ def group_results(
 
 def list_distractors(result: "Result") -> tuple[str, ...]:
     """List the sets of tables that were mixed into the corpus, as the command named them."""
-    mixed_in = result.rankings_run.run.manifest.distractors
+    mixed_in = result.rankings_result.run.manifest.distractors
     return tuple(mixed.spec for mixed in mixed_in) or result.command.distractors
 
 

@@ -308,7 +308,7 @@ def read_metric(result: "Result", metric: str) -> MetricValues:
             f"{folder}: the stored statistics of {metric} give no score ({error}); {again}"
         ) from error
     if not np.isclose(value, score.value, rtol=1e-9, atol=1e-9, equal_nan=True):
-        if installed is None and metric in result.queries.summed:
+        if installed is None and metric in result.queries.not_means:
             raise MissingPluginError(
                 f"{folder.name}: {metric} is a metric of a plug-in that is not installed here, or "
                 "of a file, and more than a mean of its values, so it cannot be computed for a "

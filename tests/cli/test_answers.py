@@ -136,6 +136,17 @@ def test_what_was_not_ranked_has_no_score(inside: Inside, tmp_path: Path) -> Non
     assert next(line for line in text.split("\n") if "no-context" in line).split()[1] == "–"
 
 
+def test_score_answers_of_the_last_questions_alone(inside: Inside) -> None:
+    """Ten that are missing first are no fault of a generator; scored again, nothing is new."""
+    _write(QUESTIONS[11:])
+    for reused in ("", ", reused"):
+        done = inside(*SCORE_QA)
+        assert "failed on 11 of 144 queries" in done.err
+        assert f"1 run in runs/{reused} " in done.out
+    lines = next(Path("runs").glob("*/generations.jsonl")).read_bytes().count(b"\n")
+    assert lines == len(QUESTIONS)
+
+
 def test_score_answers_of_others(inside: Inside) -> None:
     """Ids that the corpus does not have are told, and are an error if there are no others."""
     _write([*QUESTIONS, *STATEMENTS])

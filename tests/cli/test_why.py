@@ -156,6 +156,15 @@ def test_a_metric_that_was_asked_for_again_is_no_cause(inside: Inside) -> None:
     assert "metrics.py:own was" not in said
 
 
+def test_scoring_again_keeps_the_code_of_the_retriever(inside: Inside) -> None:
+    run = ("run", *OWN.split())
+    assert inside(*run).code == 0
+    (folder,) = Path("runs").iterdir()
+    assert inside("score", str(folder)).code == 0
+    _edit("mine.py", "list(corpus.ids)", "sorted(corpus.ids)")(pytest.MonkeyPatch())
+    assert "the code of mine.py changed" in " ".join(inside(*run).out.split())
+
+
 def test_files_of_one_name_each_have_a_copy(tmp_path: Path) -> None:
     paths = [tmp_path / name for name in ("p/a.py", "o/b.py", "p/b.py")]
     for path in paths:

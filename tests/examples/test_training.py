@@ -59,7 +59,7 @@ def test_a_model_is_trained_and_used(
     assert not (out / "checkpoints").exists()
     spec = printed.rpartition('--retriever "')[2].strip().removesuffix('"')
     (run,) = evaluate(spec, str(shop), split="train", top_k=[1, 5])
-    assert run.rankings_run.stored.counts.asked == 24
+    assert run.rankings_result.stored.counts.asked == 24
     with pytest.raises(ConfigError, match="holds something already"):
         train.main(words)
 

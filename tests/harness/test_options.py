@@ -161,3 +161,18 @@ def test_invalid_keywords(tmp_path: Path, given: dict[str, Any], message: str) -
         with pytest.raises(ConfigError):
             target.score(**given)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"generators": ["gold"]}, "generators: evaluate takes generator="),
+        ({"tasks": ["qa"]}, "tasks: evaluate takes task="),
+        ({"task": []}, r"task=\[\]: expected a task"),
+    ],
+)
+def test_python_takes_no_name_of_a_list(
+    tmp_path: Path, given: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        evaluate("oracle", "mini", out=tmp_path, **given)

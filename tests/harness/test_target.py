@@ -185,7 +185,7 @@ def test_latency_is_measured_apart(tmp_path: Path) -> None:
     assert plain.times.latency is None
     latency = timed.times.latency
     assert latency is not None
-    assert timed.folder == plain.folder
+    assert (timed.folder, timed.run.reused) == (plain.folder, False)
     assert 0 < latency["p50"] <= latency["p95"] <= latency["p99"]
     assert latency["queries"] == 20
     assert latency["threads"] >= 1

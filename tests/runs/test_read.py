@@ -58,7 +58,7 @@ def test_a_run_of_rankings(runs: Runs) -> None:
     )
     assert (run.run.status, run.run.manifest.error, run.run.problem) == ("finished", None, None)
     assert (find_headline(run), run.stored.n_queries, run.stored.n_failed) == ("recall@10", 280, 0)
-    assert (run.stored.counts.answered, run.stored.answers, run.rankings_run) == (280, None, run)
+    assert (run.stored.counts.answered, run.stored.answers, run.rankings_result) == (280, None, run)
     assert (len(run.run.rankings), run.run.answers, run.run.judgements) == (280, {}, {})
     assert run.queries.ids == sorted(run.run.rankings)
     assert set(run.queries.values) == set(run.queries.statistics) == set(run.scores)
@@ -66,15 +66,15 @@ def test_a_run_of_rankings(runs: Runs) -> None:
     assert "recall@10" in run
     assert run.queries.values["recall@10"].mean() == pytest.approx(run.scores["recall@10"].value)
     assert len(run.queries.statistics["recall@10"]) == len(run.queries.properties["task"]) == 280
-    assert run.run.id == runs.bm25.name[-12:]
+    assert run.run.key == runs.bm25.name[-12:]
     assert run.times.milliseconds.get("retrieve") is not None
 
 
 def test_a_run_of_answers(runs: Runs) -> None:
     run = read_run(str(runs.answers))
     assert run.command.label == "bm25 + extractive"
-    assert run.rankings_run.folder.parent == runs.root
-    assert run.rankings_run.identity.retriever == run.identity.retriever
+    assert run.rankings_result.folder.parent == runs.root
+    assert run.rankings_result.identity.retriever == run.identity.retriever
     assert set(run.run.rankings) == set(run.run.answers) == set(run.queries.ids)
     assert run.stored.answers is not None
     assert run.stored.answers.asked == run.stored.n_queries == 144

@@ -19,7 +19,7 @@ MANIFEST = first_manifest(IDENTITY)
 
 def _begun(root: Path) -> Run:
     run = open_run(root, LABEL, MANIFEST)
-    run.begin()
+    run.write_draft()
     run.write_manifest(started="now")
     return run
 
@@ -28,7 +28,7 @@ def test_folder_is_named_by_label_and_identity(tmp_path: Path) -> None:
     run = open_run(tmp_path / "deep" / "runs", LABEL, MANIFEST)
     assert run.folder.is_dir()
     key = run_key(IDENTITY)
-    assert run.id == key
+    assert run.key == key
     assert run.folder.name == f"retrieval-mini-test-bm25-fields-title-header-k1-0.9-{key}"
     assert (
         open_run(tmp_path, LABEL, first_manifest(IDENTITY | {"top_k": [5]})).folder.name
@@ -49,7 +49,7 @@ def test_folder_name_is_safe(tmp_path: Path, word: str) -> None:
 def test_any_manifest_comes_back(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     root, identity = tmp_path_factory.mktemp("runs"), run_identity(setting=text)
     run = open_run(root, LABEL, first_manifest(identity))
-    run.begin()
+    run.write_draft()
     run.write_manifest(files={text: "00"}, seconds={"load": 1})
     run.write_manifest(seconds={"load": 2})
     again = open_run(root, LABEL, first_manifest(identity)).manifest
@@ -100,7 +100,7 @@ def test_files_that_cannot_be_written(tmp_path: Path, name: str) -> None:
     def write() -> None:
         with RANKINGS.open(run.folder):
             run.write_scores({})
-            run.begin()
+            run.write_draft()
 
     with pytest.raises(StoreError, match=rf"{name} cannot be written"):
         write()

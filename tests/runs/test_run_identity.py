@@ -169,7 +169,7 @@ def test_what_the_identity_of_a_run_holds(tmp_path: Path) -> None:
 def test_every_argument_that_changes_a_result_makes_another_run(tmp_path: Path) -> None:
     def key(task: str = "question_answering", retriever: str = "random", **options: Any) -> str:
         options = {"limit": 6} | options
-        return TARGET((task, "mini"), out=tmp_path).run(retriever, **options)[0].run.id
+        return TARGET((task, "mini"), out=tmp_path).run(retriever, **options)[0].run.key
 
     variants: list[dict[str, Any]] = [
         {},

@@ -99,7 +99,9 @@ def test_some_metrics_of_some_names(runs: Runs, sql: Result) -> None:
     run = read_run(runs.bm25)
     parts = run.scores_by("gold_tables", ["mrr"])
     assert {tuple(scores) for scores in parts.values()} == {("mrr",)}
-    with pytest.raises(ConfigError, match="the queries have no property 'colour'; they have: gold_tables"):
+    with pytest.raises(
+        ConfigError, match="the queries have no property 'colour'; they have: gold_tables"
+    ):
         run.scores_by("colour")
     with pytest.raises(ConfigError, match=r"no metric 'bleu'\. There are recall@1"):
         run.scores_by("gold_tables", ["bleu"])

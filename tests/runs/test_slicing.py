@@ -76,7 +76,10 @@ def test_text_comes_back() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("hardness=easy", "the queries have no property 'hardness'; they have: difficulty, gold_tables"),
+        (
+            "hardness=easy",
+            "the queries have no property 'hardness'; they have: difficulty, gold_tables",
+        ),
         ("difficulty=hrad", r"no query is in the slice difficulty=hrad; difficulty is easy, hard"),
         ("difficulty>easy", "difficulty is text; compare it with = or !="),
         ("gold_tables>one", "gold_tables is a number"),

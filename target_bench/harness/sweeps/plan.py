@@ -22,15 +22,15 @@ from target_bench.core.settings import split_name
 from target_bench.core.task import Task, given_tables
 from target_bench.data.load import tasks_and_corpora
 from target_bench.harness.begin import (
-    count_prompt_tables,
     identify_answers,
     identify_rankings,
+    limit_prompt_tables,
     make_prompter,
 )
 from target_bench.harness.consent import Estimate, estimate_generator, estimate_judge
 from target_bench.harness.evaluate import load_queries
 from target_bench.harness.run_system import choose_ranking_task
-from target_bench.harness.score import scorable
+from target_bench.harness.score import select_scorable
 from target_bench.harness.sweeps.cell import CellState, SweepCell, reuse_loader
 from target_bench.harness.systems import System, make_generator, make_retriever
 from target_bench.harness.yaml_file import YamlFile
@@ -238,7 +238,7 @@ def _estimate_judge(
 ) -> Estimate | None:
     """Return the answers without a judgement, if judging them may cost money."""
     judged = JUDGEMENTS.read(folder) if folder else {}
-    n_left = sum(query.id not in judged for query in scorable(task, dataset).queries)
+    n_left = sum(query.id not in judged for query in select_scorable(task, dataset).queries)
     return estimate_judge(task, generator.label, n_left)
 
 
@@ -263,7 +263,7 @@ def _estimate_requests(
     queries: Sequence[Query] = [q for q in dataset.queries if q.id not in answered]
     if not queries:
         return None
-    n_tables = count_prompt_tables(prepared.cell.config, task, dataset, retriever)
+    n_tables = limit_prompt_tables(prepared.cell.config, task, dataset, retriever)
     rankings = RANKINGS.read(rankings_folder) if rankings_folder else {}
     are_ranked = all(query.id in rankings for query in queries)
     n_per_sampled = 1.0

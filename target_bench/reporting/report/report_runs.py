@@ -77,7 +77,7 @@ class ReportRun:
     @property
     def is_given(self) -> bool:
         """Whether nothing was retrieved."""
-        return self.result.rankings_run.command.retriever is None
+        return self.result.rankings_result.command.retriever is None
 
     @property
     def is_ranked(self) -> bool:
@@ -89,7 +89,7 @@ class ReportRun:
     @property
     def cutoffs(self) -> tuple[int, ...]:
         """The cutoffs of its rankings, ascending; none without a retriever."""
-        return self.result.rankings_run.identity.top_k
+        return self.result.rankings_result.identity.top_k
 
     @cached_property
     def remarks(self) -> Mapping[str, Sequence[str]]:
@@ -123,7 +123,7 @@ def open_runs(
         raise ConfigError("name at least one run folder")
     stored = [read_run(folder) for folder in dict.fromkeys(map(Path.resolve, folders))]
     check_same_data(
-        [run.rankings_run for run in stored],
+        [run.rankings_result for run in stored],
         _SAME,
         "All runs of one report are on the same queries over the same tables; --limit makes other "
         "queries. Write a report of each.",
@@ -138,7 +138,7 @@ def group_by_data(folders: Sequence[Path]) -> dict[str, list[Path]]:
     """Return the runs of each set of queries over the same tables, in the order they are named."""
     sets: dict[tuple[str, ...], tuple[str, list[Path]]] = {}
     for run in _drop_basis([read_run(folder) for folder in folders]):
-        ranked = run.rankings_run
+        ranked = run.rankings_result
         data = tuple(str(getattr(ranked.identity, part)) for part in _SAME)
         # Rankings may have been made for another task that asks the same queries: the first names.
         corpus = Path(ranked.identity.corpus).name[-40:]
@@ -159,12 +159,12 @@ def group_by_data(folders: Sequence[Path]) -> dict[str, list[Path]]:
 
 def _drop_basis(runs: Sequence[Result]) -> list[Result]:
     """Leave out the rankings that answers of another of these runs are built on."""
-    shown_with = {run.rankings_run.folder for run in runs if run.rankings_run is not run}
+    shown_with = {run.rankings_result.folder for run in runs if run.rankings_result is not run}
     return [run for run in runs if run.folder not in shown_with]
 
 
 def _open_run(stored: Result, label: str, dataset: Dataset, depth: int) -> ReportRun:
-    ranked = stored.rankings_run
+    ranked = stored.rankings_result
     ids = [query.id for query in dataset.queries]
     task = make_task(stored.command.task or stored.identity.task)
     if ranked.command.retriever is None:

@@ -214,7 +214,7 @@ def _describe_databases(runs: Sequence[ReportRun], mains: Sequence[str | None]) 
     if metric is None or not list_databases(run):
         return ""
     # A metric of rankings may belong to the run that answers are built on.
-    scored = run if metric in {*run.stored.scores} else run.rankings_run
+    scored = run if metric in {*run.stored.scores} else run.rankings_result
     return describe_other_databases(scored, metric, runs[first].label) or ""
 
 
@@ -268,7 +268,7 @@ def _score_parts(
     """
     if metric is None or not _values([run], metric):
         return [nan] * len(kept)
-    result = run.result if metric in {*run.result.stored.scores} else run.result.rankings_run
+    result = run.result if metric in {*run.result.stored.scores} else run.result.rankings_result
     try:
         measured = read_metric(result, metric)
     except MissingPluginError:
@@ -309,7 +309,7 @@ def list_reasons(runs: Sequence[ReportRun]) -> Shown:
 def count_queries_and_times(runs: Sequence[ReportRun]) -> dict[str, list[str]]:
     """Lay out how many queries were asked, failed and so on, and how long that took."""
     counts, answers = (
-        [run.result.rankings_run.stored.counts for run in runs],
+        [run.result.rankings_result.stored.counts for run in runs],
         [run.answers for run in runs],
     )
     numbers: dict[str, Sequence[float | None]] = {"asked": [each.asked for each in counts]}

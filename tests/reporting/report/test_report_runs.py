@@ -89,7 +89,7 @@ def test_answers_stand_for_their_rankings(tmp_path: Path) -> None:
     """`report runs/*` shows each system once, compared by the metric that `compare` decides by."""
     target = TARGET(("question_answering", "mini"), out=tmp_path / "runs", observer=Recorder())
     results = [only(target.run(name, generator="extractive")) for name in ("bm25", "random")]
-    folders = [folder for r in results for folder in (r.rankings_run.folder, r.folder)]
+    folders = [folder for r in results for folder in (r.rankings_result.folder, r.folder)]
     runs, loaded = open_runs(folders, None, Observer())
     assert [run.label for run in runs] == ["bm25 + extractive", "random + extractive"]
     assert list(group_by_data(folders).values()) == [[r.folder for r in results]]
@@ -137,7 +137,9 @@ def test_the_best_run_is_told_from_some(mini_runs: list[Path], tmp_path: Path) -
 def test_the_interval_by_database_is_there_as_in_the_terminal(tmp_path: Path) -> None:
     """Of the best run beside its findings, and of each difference; nothing without databases."""
     target = TARGET(("text_to_sql", "mini"), out=tmp_path / "runs", observer=Recorder())
-    results = [only(target.run(name, generator="gold")).rankings_run for name in ("bm25", "random")]
+    results = [
+        only(target.run(name, generator="gold")).rankings_result for name in ("bm25", "random")
+    ]
     sentence = next(line for line in describe_run(results) if "other databases" in line)
     for shown in (results, results[:1]):
         out = write_report([run.folder for run in shown], tmp_path / "r.html")
