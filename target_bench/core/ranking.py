@@ -223,18 +223,17 @@ def sort_by_score(rows: NDArray[np.int64], scores: NDArray[np.floating]) -> Sort
         scores: (n, w) scores, finite where there is a table.
     """
     filled = rows >= 0
-    numbers = np.where(filled, np.asarray(scores, dtype=np.float64), -np.inf) + 0.0
-    rows, ranked = np.where(filled, rows, -1), numbers
-    moved = ((numbers[:, :-1] < numbers[:, 1:]) & filled[:, 1:]).any(axis=1)
-    equal = (numbers[:, :-1] == numbers[:, 1:]) & filled[:, 1:]
+    rows = np.where(filled, rows, -1)
+    scores = np.where(filled, np.asarray(scores, dtype=np.float64), -np.inf) + 0.0  # no -0.0
+    moved = ((scores[:, :-1] < scores[:, 1:]) & filled[:, 1:]).any(axis=1)
+    equal = (scores[:, :-1] == scores[:, 1:]) & filled[:, 1:]
     if moved.any() or (equal & (rows[:, :-1] > rows[:, 1:])).any():
-        order = np.lexsort((np.where(filled, rows, np.iinfo(np.int64).max), -numbers))
+        order = np.lexsort((np.where(filled, rows, np.iinfo(np.int64).max), -scores))
         rows = np.take_along_axis(rows, order, axis=1)
-        ranked = np.take_along_axis(numbers, order, axis=1)
-        equal = (ranked[:, :-1] == ranked[:, 1:]) & filled[:, 1:]
-    return SortedRankings(
-        rows, np.where(filled, ranked, 0.0), np.asarray(moved), np.asarray(equal.any(axis=1))
-    )
+        scores = np.take_along_axis(scores, order, axis=1)
+        equal = (scores[:, :-1] == scores[:, 1:]) & filled[:, 1:]
+    tied = equal.any(axis=1)
+    return SortedRankings(rows, np.where(filled, scores, 0.0), np.asarray(moved), np.asarray(tied))
 
 
 def is_rising(scores: NDArray[np.floating]) -> bool:

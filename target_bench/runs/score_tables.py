@@ -112,7 +112,7 @@ def make_group_tables(results: Sequence["Result"], every: bool = False) -> list[
 
 
 def _group_by_family(results: Sequence["Result"]) -> list[list[str]]:
-    """Group metrics over some query: the cutoffs of one metric, and all without a cutoff."""
+    """Group the metrics that are over some query: by name before ``@k``, all others together."""
     scores = [item for result in results for item in result.scores.items()]
     families: dict[str, list[str]] = {}
     for name in dict.fromkeys(name for name, score in scores if score.n):

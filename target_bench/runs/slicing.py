@@ -139,7 +139,7 @@ def _sort_key(typed_value: tuple[str, Any]) -> tuple[Any, ...]:
 
 def _natural_key(text: str) -> tuple[Any, ...]:
     """Order texts with their numbers by size, ``<5`` just before ``5``."""
-    pieces = _NUMBER.split(text.casefold().lstrip("<>=≤≥([ "))
+    pieces = _NUMBER.split(text.casefold().lstrip("<>=≤≥([ "))  # text, number, text, ...
     numbers = (float(piece.replace(",", "")) for piece in [*pieces[1::2], "0"])
     side = text.startswith((">", "≥")) - text.startswith(("<", "≤"))
     return [*zip(pieces[::2], numbers, strict=True)], side
