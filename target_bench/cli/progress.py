@@ -6,6 +6,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,7 +17,9 @@ from target_bench.core.text_tables import visible
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
+    from target_bench.core.metric import Score
     from target_bench.core.schema import Generation
+    from target_bench.harness.sweeps import CellOutcome
 
 _PACKAGE = Path(__file__).parent.parent
 _ACTIVE: list["TerminalObserver"] = []
@@ -204,19 +207,20 @@ class SweepView(TerminalObserver):
         if self.bars is None:
             self._say_of_cell(number, f"begins: {name}")
 
-    def cell_finished(self, number: int, name: str, outcome: Mapping[str, Any]) -> None:
+    def cell_finished(self, number: int, name: str, outcome: "CellOutcome") -> None:
         """Count it, and say how it ended."""
-        state = outcome["state"]
-        self._totals[state] += 1
-        if state == "finished":
+        counts = outcome.counts
+        self._totals[outcome.state] += 1
+        if outcome.state == "finished":
             for count in ("input_tokens", "output_tokens", "cost"):
-                self._totals[count] += outcome[count] or 0
-        if state == "failed":
-            line = f"failed: {name}: {outcome['error']}"
+                self._totals[count] += counts[count] or 0
+        if outcome.state == "failed":
+            line = f"failed: {name}: {outcome.error}"
         else:
-            line = f"{state} in {outcome['seconds']:.1f} s: {name}{_main_score(outcome)}"
-            if outcome["failed_queries"]:
-                line += f", {outcome['failed_queries']} of {outcome['n_queries']} queries failed"
+            line = f"{outcome.state} in {outcome.seconds:.1f} s: {name}"
+            line += _show_main_score(outcome.scores)
+            if counts["failed_queries"]:
+                line += f", {counts['failed_queries']} of {counts['n_queries']} queries failed"
         self._say_of_cell(number, line)
         if self.bars is not None and self._task is not None:
             self._name = ""
@@ -241,13 +245,14 @@ class SweepView(TerminalObserver):
         self.bars.update(self._task, description=" · ".join(parts) or "cells")
 
 
-def _main_score(outcome: Mapping[str, Any]) -> str:
+def _show_main_score(scores: "Mapping[str, Score]") -> str:
     """Return metric and value of the main score; empty where there is none, or over no query."""
     from target_bench.metrics.scores import find_spec, headline
 
-    specs = outcome.get("specs", {})
-    scores = {name: {"spec": specs.get(name)} for name in outcome["scores"]}
-    metric = headline(scores) if scores else None
-    if metric is None or outcome["scores"][metric] is None:
+    if not scores:
         return ""
-    return f": {metric} {find_spec(metric, scores[metric]).text(outcome['scores'][metric])}"
+    metric = headline(scores)
+    score = scores[metric]
+    if isnan(score.value):
+        return ""
+    return f": {metric} {find_spec(metric, score).text(score.value)}"

@@ -3,7 +3,6 @@
 import os
 import sys
 import warnings
-from collections.abc import Mapping
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -79,15 +78,13 @@ class Observer:
             name: its retriever, generator, corpus and options.
         """
 
-    def cell_finished(self, number: int, name: str, outcome: Mapping[str, Any]) -> None:
+    def cell_finished(self, number: int, name: str, outcome: Any) -> None:
         """Report that a cell is finished, or failed.
 
         Args:
             number: as for ``cell_started``.
             name: as for ``cell_started``.
-            outcome: as JSON: ``state`` (finished, reused, failed), ``error``, ``folder``,
-                ``seconds``, ``scores`` (metric -> value), ``n_queries``, ``failed_queries``,
-                ``input_tokens``, ``output_tokens`` and ``cost``.
+            outcome: a ``harness.sweeps.CellOutcome``: its state, scores, counts and error.
         """
 
 

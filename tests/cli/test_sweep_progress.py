@@ -2,16 +2,28 @@
 
 import re
 import sys
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from target_bench.cli.progress import SweepView
+from target_bench.core.metric import AnswerCounts, Counts, Score
+from target_bench.core.run_config import RunConfig
+from target_bench.harness.sweeps import CellOutcome, SweepCell
 
-DONE = {
-    **{"state": "finished", "error": None, "seconds": 1.25, "scores": {"recall@10": 0.5}},
-    **{"n_queries": 9, "failed_queries": 0, "input_tokens": 1200, "output_tokens": 30, "cost": 0.5},
-}
-FAILED = DONE | {"state": "failed", "error": "no luck\nat all"}
+CELL = SweepCell(1, RunConfig(corpora="mini", tasks="retrieval", retrievers="bm25"))
+FAILED = CellOutcome(CELL, 1.25, error="no luck\nat all")
+
+
+def _finish() -> CellOutcome:
+    answers = AnswerCounts(9, 9, 0, 0, 0, 0, input_tokens=1200, output_tokens=30, cost=0.5)
+    stored = SimpleNamespace(counts=Counts(9, 9, 0, 0, 0, 0, 0), answers=answers)
+    scores = {"recall@10": Score(0.5, 0.4, 0.6, 9, "s")}
+    result: Any = SimpleNamespace(
+        run=SimpleNamespace(reused=False), stored=stored, scores=scores, folder=None
+    )
+    return CellOutcome(CELL, 1.25, result)
 
 
 @pytest.mark.parametrize("terminal", [False, True])
@@ -32,7 +44,7 @@ def test_lines_and_a_bar(
         view.observe_cell(2).warning("mind this")
         if view.bars:
             view.bars.refresh()
-        view.cell_finished(1, "one [x]", DONE)
+        view.cell_finished(1, "one [x]", _finish())
         view.cell_finished(2, "two", FAILED)
         if view.bars:
             view.bars.refresh()

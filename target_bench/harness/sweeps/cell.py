@@ -220,18 +220,6 @@ class CellOutcome:
             row |= {f"{name}.{bound}": value[bound] for bound in ("low", "high")}
         return row
 
-    def to_event(self) -> dict[str, Any]:
-        """Return what ``Observer.cell_finished`` gets."""
-        return {
-            "state": self.state,
-            "error": self.error,
-            "folder": str(self.folder) if self.folder else None,
-            "seconds": round(self.seconds, 6),
-            "scores": {name: s.to_json()["value"] for name, s in self.scores.items()},
-            "specs": {name: s.spec.to_json() for name, s in self.scores.items() if s.spec},
-            **self.counts,
-        }
-
 
 def run_cell(cell: SweepCell, observer: Observer) -> CellOutcome:
     """Run a cell, or resume it; only an interruption leaves it as an exception."""

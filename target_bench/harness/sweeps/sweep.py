@@ -81,7 +81,7 @@ class Sweep:
                 cell = outcome.cell
                 outcomes[cell.number] = outcome
                 self._write_states(outcomes)
-                observer.cell_finished(cell.number, str(cell), outcome.to_event())
+                observer.cell_finished(cell.number, str(cell), outcome)
         lost = "the executor ended without saying what became of this cell"
         in_order = [outcomes.get(cell.number, fail_cell(cell, lost)) for cell in cells]
         self._write_results(in_order)

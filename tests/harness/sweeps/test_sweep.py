@@ -3,7 +3,7 @@
 import csv
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +43,8 @@ class Heard(Recorder):
         super().__init__()
         self.ends: dict[int, Any] = {}
 
-    def cell_finished(self, number: int, name: str, outcome: Mapping[str, Any]) -> None:
-        self.ends[number] = json.loads(json.dumps(outcome))
+    def cell_finished(self, number: int, name: str, outcome: Any) -> None:
+        self.ends[number] = outcome
 
 
 @pytest.fixture
@@ -115,8 +115,7 @@ def test_a_failed_cell_costs_no_other(folder: Path) -> None:
     manifest = json.loads((folder / "runs" / "sweep.sweep.json").read_bytes())
     assert [cell["state"] for cell in manifest["cells"]] == ["failed", "finished"]
     assert "the index is gone" in manifest["cells"][0]["error"]
-    assert heard.ends[1]["state"] == "failed"
-    assert heard.ends[2]["scores"]["recall@10"] == done.scores["recall@10"].value
+    assert heard.ends == {1: failed, 2: done}
 
 
 def test_unreadable_runs(folder: Path) -> None:
