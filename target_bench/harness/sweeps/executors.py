@@ -136,39 +136,51 @@ class Ray:
         with _connect(self.address):
             import ray
 
-            variables = {n: v for n, v in os.environ.items() if n.startswith("TARGET_BENCH_")}
             running: dict[Any, SweepCell] = {}
             try:
                 for cell in cells:
-                    if not _has_node(self.cpus, cell.gpus):  # Ray would wait for one for ever
+                    if _has_node(self.cpus, cell.gpus):
+                        observer.cell_started(cell.number, str(cell))
+                        running[self._submit(cell)] = cell
+                    else:  # Ray would wait for such a node for ever
                         yield fail_cell(
                             cell,
                             f"no node of the cluster has {self.cpus:g} cores and {cell.gpus:g} "
                             "GPUs for this cell: start one, or let it take fewer",
                             exit_code=2,
                         )
-                        continue
-                    observer.cell_started(cell.number, str(cell))
-                    remote: Any = ray.remote(_run_on_node)
-                    resources = {"num_cpus": self.cpus, "num_gpus": cell.gpus}
-                    task = remote.options(name=str(cell), max_retries=1, **resources)
-                    running[task.remote(cell, __version__, Path.cwd(), variables)] = cell
                 while running:
-                    (ready, *_), _ = ray.wait(list(running), num_returns=1)
-                    cell = running.pop(ready)
-                    try:
-                        outcome, warnings = ray.get(ready)
-                    except ray.exceptions.RayTaskError as error:  # raised by ``_run_on_node``
-                        yield fail_cell(cell, str(error.cause), exit_code=2)
-                    except ray.exceptions.RayError as error:
-                        yield fail_cell(cell, _describe_lost_worker(error))
-                    else:
-                        _repeat_warnings(warnings, observer.observe_cell(cell.number))
-                        yield outcome
+                    (reference, *_), _ = ray.wait(list(running), num_returns=1)
+                    yield _collect(reference, running.pop(reference), observer)
             finally:
-                for task in running:
+                for reference in running:
                     with suppress(ray.exceptions.RayError):
-                        ray.cancel(task, force=True)
+                        ray.cancel(reference, force=True)
+
+    def _submit(self, cell: SweepCell) -> Any:
+        """Return a reference to the result of a cell, which Ray begins when it has room."""
+        import ray
+
+        variables = {n: v for n, v in os.environ.items() if n.startswith("TARGET_BENCH_")}
+        remote: Any = ray.remote(_run_on_node)
+        resources = {"num_cpus": self.cpus, "num_gpus": cell.gpus}
+        task = remote.options(name=str(cell), max_retries=1, **resources)
+        return task.remote(cell, __version__, Path.cwd(), variables)
+
+
+def _collect(reference: Any, cell: SweepCell, observer: Observer) -> CellOutcome:
+    """Return the outcome of a cell that Ray has ended."""
+    import ray
+
+    outcome: CellOutcome
+    try:
+        outcome, warnings = ray.get(reference)
+    except ray.exceptions.RayTaskError as error:  # raised by ``_run_on_node``
+        return fail_cell(cell, str(error.cause), exit_code=2)
+    except ray.exceptions.RayError as error:
+        return fail_cell(cell, _describe_lost_worker(error))
+    _repeat_warnings(warnings, observer.observe_cell(cell.number))
+    return outcome
 
 
 def _describe_lost_worker(error: Exception) -> str:
