@@ -20,7 +20,7 @@ _BLOCK_CELLS = 250_000
 
 @dataclass(eq=False, repr=False)
 class Hybrid(BatchRetriever):
-    """Fuses the rankings of other retrievers.
+    """Fuse the rankings of other retrievers.
 
     Needs: extra dense and MiniLM (download), or other retrievers.
 

@@ -117,10 +117,7 @@ class LangChainRetriever(ExternalRetriever):
             return [Hit(document.metadata) for document in store.similarity_search(query, k=n)]
         scores = [float(score) for _, score in pairs]
         sign = -1 if self._are_distances(scores, type(store).__name__) else 1
-        documents = (document for document, _ in pairs)
-        return [
-            Hit(doc.metadata, sign * score) for doc, score in zip(documents, scores, strict=True)
-        ]
+        return [Hit(document.metadata, sign * float(score)) for document, score in pairs]
 
     def _are_distances(self, scores: list[float], store: str) -> bool:
         """Return whether lower scores are better, as declared or as their order shows.

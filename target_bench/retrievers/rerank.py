@@ -24,7 +24,7 @@ DEPTH = 50
 
 @dataclass(eq=False, repr=False)
 class Rerank(BatchRetriever):
-    """Scores query and table together, for the best tables of another retriever.
+    """Rerank the best tables of another retriever by scores of query and table together.
 
     Needs: extra dense; a model (download).
 

@@ -93,7 +93,7 @@ class Prompt:
     def _check(self, path: Path) -> None:
         query = "4153801726"  # which no filter of Jinja changes: upper, trim, tojson, ...
         for tables in ("7320185649", ""):
-            text = "".join(message.content for message in self.messages(query, tables))
+            text = "".join(message.content for message in self.make_messages(query, tables))
             if query not in text or tables not in text:
                 variable = "tables" if query in text else "query"
                 where = "system and user" if tables else "no_context_system and no_context_user"
@@ -121,7 +121,7 @@ class Prompt:
                 ) from error
         return templates
 
-    def messages(self, query: str, tables: str) -> tuple[Message, ...]:
+    def make_messages(self, query: str, tables: str) -> tuple[Message, ...]:
         """Fill the templates for a query; without tables, those of ``no_context``."""
         messages = []
         for role in ("system", "user"):
@@ -197,11 +197,11 @@ class Prompter:
 
     def write_prompt(self, query: Query, tables: Sequence[Table]) -> PromptedRequest:
         """Return the request for a query, with as much of its tables as fits."""
-        text, rows = self.fit(tables)
+        text, rows = self.fit_tables(tables)
         request = GenerationRequest(
             query_id=query.id,
             task=self.task,
-            messages=self.prompt.messages(query.text, text),
+            messages=self.prompt.make_messages(query.text, text),
             query=query.text,
             tables=tuple(tables),
             answer_schema=self.answer_schema,
@@ -211,7 +211,7 @@ class Prompter:
         whole = tuple(len(table.rows) for table in tables)
         return PromptedRequest(request, rows, truncated=rows != whole)
 
-    def fit(self, tables: Sequence[Table]) -> tuple[str, tuple[int, ...]]:
+    def fit_tables(self, tables: Sequence[Table]) -> tuple[str, tuple[int, ...]]:
         """Write tables in their order: whole while they fit, then with as many rows as fit.
 
         A note under a table says how many rows are left out; one at the end, how many tables.
@@ -219,15 +219,15 @@ class Prompter:
         Returns:
             The text; and how many rows of each table are shown, -1 where not even the header is.
         """
-        left = self.prompt.tokens * CHARACTERS_PER_TOKEN
+        room = self.prompt.tokens * CHARACTERS_PER_TOKEN
         blocks: list[str] = []
         rows: list[int] = []
         for number, table in enumerate(tables, start=1):
-            block, shown = self._fit_table(number, table, left)
+            block, shown = self._fit_table(number, table, room)
             rows.append(shown)
             if shown >= 0:
                 blocks.append(block)
-                left -= len(block) + 2
+                room -= len(block) + 2
         missing = rows.count(-1)
         if missing:
             blocks.append(f"[{missing} of {len(tables)} tables left out: no room]")
@@ -246,10 +246,8 @@ class Prompter:
         if high == n_rows and len(whole := self._write_table(number, table, n_rows)) <= room:
             return whole, n_rows
         numbers = range(min(high + 1, n_rows))
-        n_fitting = bisect_right(
-            numbers, room, key=lambda n: len(self._write_part(number, table, n))
-        )
-        shown = n_fitting - 1  # 0 rows, the header alone, is one of the numbers
+        n_fit = bisect_right(numbers, room, key=lambda n: len(self._write_part(number, table, n)))
+        shown = n_fit - 1  # 0 rows, the header alone, is one of the numbers
         return ("" if shown < 0 else self._write_part(number, table, shown)), shown
 
     def _write_table(self, number: int, table: Table, n_rows: int) -> str:

@@ -140,7 +140,7 @@ class _ShardBuilder:
         smallest = np.arange(n_tables)[:, None] * (n_terms * n_fields) + np.arange(n_fields)
         tokens = np.repeat(smallest.ravel(), lengths) + terms.astype(np.int64) * n_fields
         tokens.sort()
-        starts = np.flatnonzero(np.diff(tokens, prepend=-1))
+        starts = np.flatnonzero(np.diff(tokens, prepend=-1))  # equal tokens are neighbours
         counts = np.diff(starts, append=len(tokens)).astype(np.int32)
         tables_and_terms, fields = np.divmod(tokens[starts], n_fields)
         is_first = np.diff(tables_and_terms, prepend=-1) != 0

@@ -48,11 +48,11 @@ WORDING = {
 def test_wording(task: str) -> None:
     prompt = Prompt.load(task, OPTIONS.prompt)
     assert prompt.name == "paper"
-    system, user = (message.content for message in prompt.messages("Who?", "THE TABLES"))
+    system, user = (message.content for message in prompt.make_messages("Who?", "THE TABLES"))
     assert system == WORDING[task][0]
     for part in WORDING[task][1:]:
         assert part in user
-    without = prompt.messages("Who?", "")
+    without = prompt.make_messages("Who?", "")
     assert [m.content for m in without] == [system, user.replace("THE TABLES", NO_TABLES)]
 
 
@@ -90,5 +90,5 @@ def test_a_folder_of_prompts(tmp_path: Path) -> None:
         "system: s\nuser: '{{ query }} {{ tables }}'\nno_context_system: n\n"
         "no_context_user: '{{ query }}'\n"
     )
-    assert Prompt.load("fact_verification", tmp_path).messages("a", "b")[1].content == "a b"
+    assert Prompt.load("fact_verification", tmp_path).make_messages("a", "b")[1].content == "a b"
     assert OPTIONS.prompt_json()["prompt"] == str(OPTIONS.prompt)

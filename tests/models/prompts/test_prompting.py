@@ -94,7 +94,7 @@ def tables(draw: st.DrawFn) -> list[Table]:
 @settings(max_examples=60, deadline=None)
 def test_fitting(drawn: list[Table], budget: int, format: Format) -> None:
     """Every table is accounted for, in order, within the budget, with as many rows as fit."""
-    text, rows = prompter(budget, format).fit(drawn)
+    text, rows = prompter(budget, format).fit_tables(drawn)
     assert rows == most_rows(drawn, budget, format)
     assert text == expected_text(drawn, rows, format)
     marker = "tables left out: no room]"
@@ -104,7 +104,7 @@ def test_fitting(drawn: list[Table], budget: int, format: Format) -> None:
 
 def test_the_note_on_what_is_left_out_needs_room_too() -> None:
     for budget in range(1, 120):
-        text, rows = prompter(budget).fit([table(12)])
+        text, rows = prompter(budget).fit_tables([table(12)])
         assert rows == most_rows([table(12)], budget, "markdown")
         assert len(text) <= budget * CHARACTERS_PER_TOKEN or rows == (-1,)
 
@@ -125,7 +125,7 @@ def test_long_tables_are_not_written_out_to_find_what_fits(format: Format) -> No
     """What is done goes by the rows that fit, not by those that are there."""
     rows = Counted([["some text", i, None, 1.5] for i in range(100_000)])
     long = [Table(TableId("0", str(i)), list("abcd"), rows, {}) for i in range(10)]
-    _, shown = prompter(8000, format).fit(long)
+    _, shown = prompter(8000, format).fit_tables(long)
     assert 300 < shown[0] < 3000
     assert rows.taken < 20 * shown[0]
 

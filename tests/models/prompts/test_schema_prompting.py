@@ -73,7 +73,7 @@ def test_a_statement_is_made_where_the_database_has_none() -> None:
         [("x" * 200, None)],
         {"column_types": ["TEXT", ""], "primary_key": ["a b"], "foreign_keys": [["c", "t.c"]]},
     )
-    text = _prompter().fit([table])[0]
+    text = _prompter().fit_tables([table])[0]
     assert 'CREATE TABLE "odd ""name""" (' in text
     assert (
         '  "a b" TEXT,\n  "c",\n  PRIMARY KEY ("a b"),\n  FOREIGN KEY ("c") REFERENCES t.c' in text
