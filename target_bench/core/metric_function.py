@@ -266,6 +266,7 @@ def _load_metric(text: str) -> Any:
             raise ConfigError(f"metric {text!r}: a function has no settings")
         return plugin
     metric = registry.create("metric", text)
+    # A metric of rankings of this package, made without its cutoff, is of no use.
     if getattr(metric, "k", 1) is None and getattr(metric, "name", "").endswith("@None"):
         raise ConfigError(
             f"metric {spec.target!r} has a cutoff: metrics of rankings are computed always, at "
@@ -280,7 +281,7 @@ def read_metrics(value: Any) -> tuple[Any, ...]:
         return ()
     metrics = []
     for like in value if isinstance(value, list | tuple) else [value]:
-        resolve_metric(like)
+        resolve_metric(like)  # raises where it is no metric
         if isinstance(like, str):
             target = registry.parse("metric", like).target
             metrics.append(registry.make_absolute(target) + like.removeprefix(target))
@@ -290,7 +291,10 @@ def read_metrics(value: Any) -> tuple[Any, ...]:
 
 
 def can_score(metric: Metric[Any], task: Task[Any]) -> bool:
-    """Return whether a metric that was asked for can be computed for a task."""
+    """Return whether a metric that was asked for can be computed for a task.
+
+    What a metric scores is ``answers``, of every task about answers, or the word of some tasks.
+    """
     if task.answer == "ranking":
         return metric.spec.scores == RANKINGS
     return metric.spec.scores in {task.scores, "answers"} - {RANKINGS, ""}
@@ -303,7 +307,7 @@ def combine_metrics(
     cutoffs: Sequence[int] = (),
 ) -> list[Metric[Any]]:
     """Return a task's metrics, with the settings that were asked for, and those to add."""
-    settings = {}
+    settings = {}  # of the metrics of the task: ``--metric sacrebleu:tokenize=zh``
     for like in asked:
         if isinstance(like, str):
             spec = registry.parse("metric", like)
@@ -327,11 +331,11 @@ def combine_metrics(
 
 def check_metrics(metrics: Iterable[MetricLike], tasks: Mapping[str, Any]) -> None:
     """Raise ``ConfigError`` for a metric that none of the tasks can have."""
-    is_retrieved = any(task.source == "retrieved" for task in tasks.values())
+    has_rankings = any(task.source == "retrieved" for task in tasks.values())
     for metric in map(resolve_metric, metrics):
         if not tasks or any(can_score(metric, task) for task in tasks.values()):
             continue
-        if metric.spec.scores == RANKINGS and is_retrieved:  # that answers are built on
+        if metric.spec.scores == RANKINGS and has_rankings:  # those that answers are built on
             continue
         noun = "task" if len(tasks) == 1 else "tasks"
         raise ConfigError(
