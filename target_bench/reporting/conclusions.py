@@ -176,6 +176,7 @@ def _name_cells(runs: Sequence[Result]) -> list[str]:
             ", ".join(
                 level if name in ("retriever", "generator") else f"{name}={level}"
                 for name, level in zip(varied, levels, strict=True)
+                if level != NONE
             )
             for levels in zip(*varied.values(), strict=True)
         ]

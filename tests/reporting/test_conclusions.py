@@ -51,6 +51,7 @@ def test_the_ranking_is_that_of_a_comparison() -> None:
     assert (conclusion.metric, ranking.corpora) == ("recall@10", ("mini test",))
     assert ranking.rows[0].score.n == 80
     assert "bm25, k1=0.9, fields=[header]" in ranking.systems
+    assert "tfidf" in ranking.systems, "without the settings of others"
     assert len(ranking.rows) == 7, "without the upper bound"
     order = [ranking.runs[row.system] for row in ranking.rows]
     rows = compare(order, ["recall@10"]).rows
