@@ -243,6 +243,21 @@ def test_other_questions_of_a_model_are_dropped_with_the_reason(
     assert questions.dropped == {reason: 1}
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"questions": %s}',
+        'Here they are: {"questions": %s} Enjoy.',
+        '```json\n{"questions": %s}\n```',
+        '{"notes": "films", "questions": %s}',
+        '<think>{"questions": []}</think>{"questions": %s}',
+    ],
+)
+def test_a_reply_is_read_with_words_around_its_json_and_other_keys_in_it(reply: str) -> None:
+    questions = ask(MemoryCorpus([FILMS]), 9, generator=Writer(reply % json.dumps([GOOD])))
+    assert [query.text for query in questions.queries] == [GOOD["question"]]
+
+
 def test_a_reply_without_questions_is_counted() -> None:
     assert ask(MemoryCorpus([FILMS]), 9, generator=Writer("No.")).dropped == {NO_JSON: 1}
 

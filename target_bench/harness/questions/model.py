@@ -1,6 +1,5 @@
 """Questions that a generator writes, kept where the table holds their answer."""
 
-import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,6 +23,7 @@ from target_bench.harness.questions.table_view import (
     split_words,
 )
 from target_bench.models.generator_calls import ask_recorded
+from target_bench.models.judges import last_object
 
 FAILED = "requests to the generator that failed"
 NO_JSON = "replies without JSON of questions"
@@ -157,14 +157,12 @@ def _make_request(view: TableView) -> GenerationRequest:
 
 
 def _find_records(reply: str) -> list[Any] | None:
-    """Return the list ``questions`` of a reply, which may be in prose; None without one."""
+    """Return the list ``questions`` of a reply, with prose before it or not; None without one."""
     text = without_reasoning(reply)
     starts = [match.start() for match in re.finditer(r'\{\s*"questions"', text)]
-    try:
-        content, _ = json.JSONDecoder().raw_decode(text, starts[-1])
-    except (IndexError, ValueError, RecursionError):
-        return None
-    return content["questions"] if isinstance(content["questions"], list) else None
+    content = last_object(text[starts[-1] :] if starts else text) or {}
+    questions = content.get("questions")
+    return questions if isinstance(questions, list) else None
 
 
 def _check_question(view: TableView, record: Any) -> Draft:
