@@ -335,8 +335,9 @@ def fold_accents(text: str) -> str:
 @cache
 def _words_with_marks() -> Callable[[str], list[str]]:
     """Return a function that finds runs of letters and digits, and the marks on letters."""
-    plane = map(chr, range(0x300, 0xFFFF))
-    marks = "".join(c for c in plane if unicodedata.category(c) in ("Mn", "Mc"))
+    # Han, Hangul and private use, three quarters of the plane, have none.
+    places = chain(range(0x300, 0x3400), range(0xA000, 0xAC00), range(0xF900, 0xFFFF))
+    marks = "".join(c for c in map(chr, places) if unicodedata.category(c) in ("Mn", "Mc"))
     return re.compile(f"[^\\W_](?:[^\\W_]|[{marks}])*").findall
 
 

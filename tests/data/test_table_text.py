@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import unicodedata
 from collections.abc import Sequence
 from typing import Any, get_args
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Cell, Field, Format, Table, TableId
-from target_bench.data.table_text import Serializer
+from target_bench.data.table_text import Serializer, _words_with_marks
 
 FORMATS: tuple[Format, ...] = get_args(Format)
 BODY: tuple[Field, ...] = ("header", "rows")
@@ -125,3 +126,10 @@ def test_formats_read_back(grid: list[list[str]]) -> None:
     lines = Serializer(BODY, "markdown")(table).replace("\\|", "").split("\n")
     assert len(lines) == len(rows) + 2
     assert all(line.count("|") == len(header) + 1 for line in lines)
+
+
+def test_every_mark_of_the_plane_is_part_of_its_word() -> None:
+    """Whatever blocks the pattern looks for them in."""
+    marks = [c for c in map(chr, range(0x300, 0xFFFF)) if unicodedata.category(c) in ("Mn", "Mc")]
+    find = _words_with_marks()
+    assert all(find(f"กา{mark}") == [f"กา{mark}"] for mark in marks)
