@@ -288,11 +288,16 @@ class _NormalForms(dict[str, str | None]):
     def __missing__(self, raw: str) -> str | None:
         if not raw.isascii() and compile_other_scripts().search(raw):
             self.other_scripts.add(raw)
-        stem = raw
-        for stemmed in self._stemmers:
-            stem = stemmed(stem)
-        stem = self._stem_folded(self._fold(stem))
-        form = self[raw] = None if self._fold(raw) in self._stop else stem
+        folded = self._fold(raw)
+        if folded in self._stop:
+            self[raw] = None
+            return None
+        if self._stemmers:  # accents are part of the words that these stem
+            stem = raw
+            for stem_word in self._stemmers:
+                stem = stem_word(stem)
+            folded = self._fold(stem)
+        form = self[raw] = self._stem_folded(folded)
         return form
 
 
