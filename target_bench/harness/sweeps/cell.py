@@ -153,8 +153,8 @@ class CellOutcome:
         seconds: wall-clock seconds that the cell took this time.
         result: what its run folder holds; None if it failed.
         error: why it failed, or None.
-        exit_code: that of the error, 0 without one.
-        trace: the traceback of an error that is a fault of ours or of a plug-in.
+        exit_code: of the error; 0 without one.
+        trace: the traceback of the error, which ``--debug`` prints.
     """
 
     cell: SweepCell
@@ -187,12 +187,11 @@ class CellOutcome:
 
         Tokens are None where the provider does not count them, the cost without a price table.
         """
-        counts = self.result.stored.counts if self.result else None
-        answers = self.result.stored.answers if self.result else None
-        failed_in = answers or counts
+        stored = self.result.stored if self.result else None
+        answers = stored.answers if stored else None
         return {
-            "n_queries": counts.asked if counts else 0,
-            "failed_queries": failed_in.failed if failed_in else 0,
+            "n_queries": stored.counts.asked if stored else 0,
+            "failed_queries": (answers or stored.counts).failed if stored else 0,
             "input_tokens": answers.input_tokens if answers else None,
             "output_tokens": answers.output_tokens if answers else None,
             "cost": answers.cost if answers else None,

@@ -32,13 +32,13 @@ MAX_CELLS = 10_000
 Options = dict[str, Any]
 """Option of ``run`` -> value; for plug-ins also as ``retrievers.gpus`` the GPUs that one needs."""
 
-_OPTION_OF_LIST = {option.axis: name for name, option in OPTIONS.items() if option.axis}
+_OPTION_BY_LIST = {option.axis: name for name, option in OPTIONS.items() if option.axis}
 """Entry that lists values of one option -> that option: ``splits`` -> ``split``."""
 
-_LISTS = tuple(dict.fromkeys(("corpora", "splits", "distractors", *PLUGINS, *_OPTION_OF_LIST)))
-"""Entries that are lists; cells that share data, and then a task, stand together."""
+_LISTS = tuple(dict.fromkeys(("corpora", "splits", "distractors", *PLUGINS, *_OPTION_BY_LIST)))
+"""Entries that are lists. The first varies slowest, so that cells of one split stand together."""
 
-_SHARED = [n for n, option in OPTIONS.items() if n not in _LISTS and not option.axis]
+_SHARED = [name for name in OPTIONS if name not in (*_LISTS, *_OPTION_BY_LIST.values())]
 """Options of ``run`` that are the same for all cells."""
 
 _CORPUS_KEYS = {"splits": "split", "limit": "limit"}
@@ -86,7 +86,7 @@ def _read_shared(file: YamlFile) -> Options:
 
 def _read_list(entry: str, file: YamlFile) -> list[Options]:
     """Return the alternatives that an entry lists, each as the options that it sets."""
-    option = _OPTION_OF_LIST.get(entry)
+    option = _OPTION_BY_LIST.get(entry)
     default = RunConfig.model_fields[option].default if option else None
     values = _to_list(file.content.get(entry, default))
     if entry == "corpora" and values == [None]:
@@ -102,7 +102,7 @@ def _read_list(entry: str, file: YamlFile) -> list[Options]:
             elif entry in PLUGINS:
                 alternatives += _read_plugins(entry, value, where)
             else:
-                name = _OPTION_OF_LIST[entry]
+                name = _OPTION_BY_LIST[entry]
                 alternatives.append({name: read_option(name, value, where)})
     with file.collect_problems(file.locate(entry)):
         if not values:
