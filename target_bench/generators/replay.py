@@ -33,16 +33,17 @@ class Replay(Generator):
 
     Needs: a file of answers.
 
-    The file is one of: JSON lines or a JSON list of objects with ``query_id`` (or ``question_id``,
-    ``feta_id``, ``id``) and ``text`` (or ``prediction``, ``pred``, ``answer``, ``SQL``, ``sql``,
-    ``query``; SQL perhaps with ``db_id``), as a run's ``generations.jsonl`` is; a JSON object of
-    query id -> text, or one whose only value is such an object, as OTT-QA's reference is; BIRD's
-    predictions, a JSON object of position -> SQL with or without its database; plain text with an
-    answer a line, as FeTaQA's T5 predictions are, also ``SQL<TAB>database`` as Spider's files have
-    it. A record with an ``error``, or null, is not an answer; two answers to a query are refused.
+    The file has one of these forms:
 
-    An object whose keys are ``"0"``, ``"1"`` and so on, one a query, is by position, unless the
-    ids of the queries are just these.
+    - JSON lines or a JSON list of objects with ``query_id`` (or ``question_id``, ``feta_id``,
+      ``id``) and ``text`` (or ``prediction``, ``pred``, ``answer``, ``SQL``, ``sql``, ``query``);
+      SQL may have its ``db_id``. A run's ``generations.jsonl`` is such a file.
+    - A JSON object of query id -> text, or one whose only value is such an object (OTT-QA).
+    - A JSON object of position -> SQL, with or without its database (BIRD). Keys "0", "1" and so
+      on, one a query, are positions, unless queries have these ids.
+    - Plain text with one answer a line (FeTaQA's T5 predictions), or ``SQL<TAB>database`` (Spider).
+
+    A record with an ``error``, or null, is not an answer; two answers to a query are refused.
 
     Args:
         file: the predictions.

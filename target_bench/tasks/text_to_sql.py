@@ -218,7 +218,7 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
         generations: Mapping[str, Generation],
         retrievals: Mapping[str, Retrieval],
     ) -> Generator[Judgement, None, None]:
-        """Execute the answers to some queries; each judgement comes as soon as it is there.
+        """Execute the answers to some queries; yield each judgement as soon as it is made.
 
         Raises:
             BudgetError: the budget is spent.
