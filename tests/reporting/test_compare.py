@@ -224,7 +224,7 @@ def test_baseline_and_what_a_run_may_be(runs: Runs) -> None:
             *("answers", "other", {"metrics": ["recall@1"]}),
             *(ConfigError, "rankings were scored in retrieval-for-question-answering-mini-test-bm"),
         ),
-        ("bm25", "tfidf", {"slices": ["colour=red"]}, ConfigError, "the queries have: gold_tables"),
+        ("bm25", "tfidf", {"slices": ["colour=red"]}, ConfigError, "they have: gold_tables"),
     ],
 )
 def test_what_cannot_be_compared(
