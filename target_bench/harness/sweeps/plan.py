@@ -176,12 +176,14 @@ def _plan_answers(
         planned = _add_estimates(planned, ranked.estimates)
         if ranked.state != "finished" and planned.state == "finished":
             planned = replace(planned, state="unfinished")  # rankings are asked or timed again
-    if planned.state != "finished":
-        with suppress(StoreError):  # the cell fails before it asks, and says why
+    with suppress(ConfigError, StoreError):  # the cell fails before it asks, and says why
+        judged = _estimate_judge(task, generator, dataset, rankings_folder, planned.folder)
+        if judged and planned.state == "finished":
+            planned = replace(planned, state="unfinished")  # the judge failed on some answers
+        if planned.state != "finished":
             requests = _estimate_requests(
                 prepared, generator, prompter, rankings_folder, planned.folder
             )
-            judged = _estimate_judge(task, generator, dataset, planned.folder)
             planned = _add_estimates(planned, [requests, judged])
     return planned
 
@@ -234,11 +236,33 @@ def _estimate_retriever(
 
 
 def _estimate_judge(
-    task: Task[Any], generator: System, dataset: Dataset, folder: Path | None
+    task: Task[Any],
+    generator: System,
+    dataset: Dataset,
+    rankings_folder: Path | None,
+    answers_folder: Path | None,
 ) -> Estimate | None:
-    """Return the answers without a judgement, if judging them may cost money."""
-    judged = JUDGEMENTS.read(folder) if folder else {}
-    n_left = sum(query.id not in judged for query in select_scorable(task, dataset).queries)
+    """Return the answers to be judged at most, if judging them may cost money.
+
+    These are those without a judgement that holds, and those that are still to be given.
+    """
+    if task.judge is None or not is_paid(task):
+        return None
+    answers = ANSWERS.read(answers_folder) if answers_folder else {}
+    generations = {
+        query_id: answered.generation
+        for query_id, answered in answers.items()
+        if answered.generation.error is None  # failed ones are asked for again
+    }
+    scorable = select_scorable(task, dataset).queries
+    answered = tuple(query for query in scorable if query.id in generations)
+    unjudged = task.judge.find_unjudged(
+        replace(dataset, queries=answered),
+        generations,
+        RANKINGS.read(rankings_folder) if rankings_folder else {},
+        JUDGEMENTS.read(answers_folder) if answers_folder else {},
+    )
+    n_left = len(scorable) - len(answered) + len(unjudged)
     return estimate_judge(task, generator.label, n_left)
 
 

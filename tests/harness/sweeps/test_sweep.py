@@ -190,6 +190,50 @@ def test_what_failed_is_counted_again(folder: Path) -> None:
     assert sum(estimate.requests for estimate in _load(folder, text).estimates) == 6
 
 
+JUDGE = """
+import os
+from target_bench.core.contract import Generator
+
+class Judge(Generator):
+    paid = True
+
+    def generate(self, request):
+        if getattr(os, "path").exists("down"):
+            raise ValueError("the server is down")
+        return '{"content_similarity": 8, "structural_similarity": 9}'
+"""
+
+JUDGED = """
+corpora: {name: mini, limit: 5}
+tasks: {name: text-to-table, judged_by: "judge.py:Judge"}
+generators: gold
+"""
+
+
+def test_judging_again_is_counted_where_all_answers_are_there(folder: Path) -> None:
+    (folder / "judge.py").write_text(JUDGE, encoding="utf-8")
+    (folder / "down").touch()
+    dry = _load(folder, JUDGED)
+    assert [estimate.requests for estimate in dry.estimates] == [5]
+    dry.run(Here())
+    again = _load(folder, JUDGED)
+    assert [estimate.requests for estimate in again.estimates] == [5]
+    assert [planned.state for planned in again.cells] == ["unfinished"]
+    (folder / "down").unlink()
+    again.run(Here())
+    done = _load(folder, JUDGED)
+    assert (done.estimates, [planned.state for planned in done.cells]) == ([], ["finished"])
+
+
+def test_judging_an_answer_that_is_asked_for_again_is_counted(folder: Path) -> None:
+    (folder / "flaky.py").write_text(FLAKY, encoding="utf-8")
+    (folder / "judge.py").write_text(JUDGE, encoding="utf-8")
+    text = JUDGED.replace("gold", '"flaky.py:Flaky"')
+    _load(folder, text).run(Here())
+    estimates = _load(folder, text).estimates
+    assert [(each.requests, each.sent) for each in estimates] == [(1, "texts"), (1, "answers")]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
