@@ -76,9 +76,9 @@ def read_run_file(path: Path, dataset: Dataset) -> RunFile:
     """Read a file of rankings, plain or gzipped.
 
     In a TREC run a table is its id, or ``database/table`` where there are databases. JSON lines are
-    read as the log of a run: a ranking replaces a recorded error of the same query. In both, tables
-    are ordered by their scores, as those of a retriever: the rank column and the order of lines do
-    not break ties.
+    read as the log of a run: a ranking replaces a recorded error of the same query, and one with
+    ``at`` one without. In both, tables are ordered by their scores, as those of a retriever: the
+    rank column and the order of lines do not break ties.
     """
     if not path.is_file():
         raise DataError(f"--run {path}: there is no such file (of a run folder: retrieval.jsonl)")
@@ -91,7 +91,12 @@ def read_run_file(path: Path, dataset: Dataset) -> RunFile:
     n_scored = n_rising = 0
     for entry in parse(release, path, names):
         earlier = retrievals.get(entry.query_id)
-        if earlier is not None and earlier.error is None:
+        # A run asks a query again that failed, or once it turns out that rankings depend on k.
+        was_asked_again = earlier is not None and (
+            earlier.error is not None
+            or (not earlier.at and (bool(entry.at) or entry.error is not None))
+        )
+        if earlier is not None and not was_asked_again:
             raise DataError(f"{entry.where}: query {entry.query_id!r} has two rankings")
         retrievals[entry.query_id] = _to_retrieval(entry, dataset.corpus)
         if len(set(entry.scores)) > 1:
@@ -143,13 +148,19 @@ class _Names:
         name = compose(name)
         if isinstance(name, str) and name in self._tables:
             return self._tables[name]
-        pair: tuple[str, ...] = ()
-        if isinstance(name, str):
-            pair = name.partition("__")[::2]  # as other tools write it
+        pairs: list[tuple[str, ...]] = []
+        if isinstance(name, str):  # as other tools write it; both names may have "__" in them
+            ends = [match.start() for match in re.finditer("(?=__)", name)]
+            pairs = [(name[:end], name[end + 2 :]) for end in ends]
         elif isinstance(name, list | tuple):
-            pair = tuple(map(str, name))
-        if len(pair) == 2 and pair in self._corpus.positions:
-            return self._corpus.ids[self._corpus.positions[pair]]
+            pairs = [tuple(map(str, name))]
+        positions = self._corpus.positions
+        found = [positions[pair] for pair in pairs if len(pair) == 2 and pair in positions]
+        if len(found) == 1:
+            return self._corpus.ids[found[0]]
+        if found:
+            first, second, *_ = (self._corpus.ids[position] for position in found)
+            raise DataError(f"{where}: table {name!r} may be {list(first)} or {list(second)}")
         example = next(iter(self._tables), None) or list(self._corpus.ids[0])
         raise DataError(
             f"{where}: table {name!r} is not in {self._where}; its tables are called like "
@@ -195,11 +206,23 @@ def _parse_json_lines(release: Release, path: Path, names: _Names) -> Iterator[_
             yield _Entry(where, query_id, error=str(error))
             continue
         scores = _read_numbers(record.get("scores") or [], len(tables), where)
-        at = {
-            int(k): tuple(names.find_table(t, where) for t in ids)
-            for k, ids in (record.get("at") or {}).items()
-        }
+        at = _read_cutoffs(record.get("at") or {}, names, where)
         yield _Entry(where, query_id, tables, scores, at=at)
+
+
+def _read_cutoffs(written: Any, names: _Names, where: str) -> dict[int, tuple[TableId, ...]]:
+    """Read the rankings at smaller cutoffs, as in ``Retrieval.at``."""
+    if not isinstance(written, dict) or not all(
+        k.isdecimal() and isinstance(tables, list) for k, tables in written.items()
+    ):
+        raise DataError(
+            f"{where}: 'at' should be an object of cutoffs and their tables, as "
+            f'{{"1": ["a"]}}, but is {written!r:.80}'
+        )
+    return {
+        int(k): tuple(names.find_table(table, where) for table in tables)
+        for k, tables in written.items()
+    }
 
 
 def _read_numbers(written: Any, n_tables: int, where: str) -> list[float]:

@@ -96,6 +96,7 @@ PER_CENT, ENCODED, SPACED = (TableId("0", name) for name in ("100%", "a%20b", "a
 WORDS = _dataset((PER_CENT, ENCODED, SPACED), ("a%20b", "a b"))
 SHOP, SLASH = TableId("shop", "t"), TableId("a/b", "t")
 DATABASES = _dataset((SHOP, SLASH))
+UNDERSCORES = _dataset((TableId("my__db", "t"), TableId("my", "other")))
 NUMBERS = _dataset((TableId("0", "7"),), ("12",))
 
 
@@ -113,6 +114,8 @@ NUMBERS = _dataset((TableId("0", "7"),), ("12",))
         (DATABASES, "q1 Q0 a/b__t 1 2 x\nq1 Q0 shop__t 2 1 x\n", "q1", (SLASH, SHOP)),
         (DATABASES, '{"query_id": "q1", "tables": [["a/b", "t"], ["shop", "t"]]}', "q1",
          (SLASH, SHOP)),
+        (UNDERSCORES, '{"query_id": "q1", "tables": ["my__db__t", "my__other"]}', "q1",
+         (TableId("my__db", "t"), TableId("my", "other"))),
         (NUMBERS, '{"query_id": 12, "tables": [[0, 7]]}', "12", (TableId("0", "7"),)),
     ],
 )  # fmt: skip
@@ -131,6 +134,28 @@ def test_a_log_is_read_as_a_run_reads_it(tmp_path: Path) -> None:
     run_file = _read(tmp_path, "\n".join(lines))
     assert _tables(run_file) == {"q1": (A,)}
     assert run_file.retrievals["q1"].error is None
+
+
+@pytest.mark.parametrize("last", ['"at": {"1": ["b"]}', '"error": "PluginError: gone"'])
+def test_a_query_that_was_asked_again_at_each_cutoff_has_its_last_line(
+    tmp_path: Path, last: str
+) -> None:
+    """As the log of a run, whose retriever turned out later to depend on k."""
+    lines = [
+        '{"query_id": "q1", "tables": ["a"]}',
+        f'{{"query_id": "q1", "tables": ["b"], {last}}}',
+    ]
+    ranking = _read(tmp_path, "\n".join(lines)).retrievals["q1"]
+    if ranking.error is None:
+        assert (ranking.tables, ranking.at) == ((B,), {1: (B,)})
+    else:
+        assert ranking.error == "PluginError: gone"
+
+
+def test_a_name_of_two_tables_is_refused(tmp_path: Path) -> None:
+    dataset = _dataset((TableId("a", "b__c"), TableId("a__b", "c")))
+    with pytest.raises(DataError, match=r"line 1: table 'a__b__c' may be \['a', 'b__c'\] or"):
+        _read(tmp_path, '{"query_id": "q1", "tables": ["a__b__c"]}', dataset)
 
 
 @pytest.mark.parametrize(
@@ -158,6 +183,10 @@ def test_a_log_is_read_as_a_run_reads_it(tmp_path: Path) -> None:
         ('{"query_id": "q1", "tables": ["a"], "scores": [1, 2]}', ["1 tables need as many"]),
         ('{"query_id": "q1", "tables": ["a"], "scores": [NaN]}', ["need as many numbers"]),
         ('{"query_id": "q1", "tables": ["a"], "scores": [true]}', ["need as many numbers"]),
+        ('{"query_id": "q1", "tables": ["a"], "at": {"x": []}}', ["line 1", "'at' should be"]),
+        ('{"query_id": "q1", "tables": ["a"], "at": [1]}', ["line 1", "but is [1]"]),
+        ('{"query_id": "q1", "tables": ["a"], "at": {"1": "a"}}', ["'at' should be an object"]),
+        ('{"query_id": "q1", "tables": ["a"], "at": {"1": ["z"]}}', ["table 'z' is not in"]),
         ('{"query_id": "q1", "tables": ["a"], "scores": 5}', ["need as many numbers"]),
     ],
 )
