@@ -108,6 +108,7 @@ def test_reasoning_before_an_answer_changes_nothing(text: str) -> None:
         ("I see no discrepancies or errors. So the claim is true.", "True"),
         ("-1", None),
         ("NOT_ENOUGH_INFORMATION.", NOT_ENOUGH),
+        ("I think true. <final_answer>False</final_answer>", "False"),
     ],
 )
 def test_strict_reading(text: str, label: str | None) -> None:
