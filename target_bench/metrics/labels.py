@@ -50,14 +50,14 @@ def parse_label(text: str, mode: LabelMode = "strict") -> str | None:
             labels = [_read_field(key, value) for key, value in fields]
         return _agree(label for label in labels if label is not None)
     text = _normalise(text)
-    if label := _read_verdict_alone(text):
+    if label := _read_short_verdict(text):
         return label
     marked = list(_find_marked_answers(text))
     final = [*_BOXED.findall(text), *_TAGGED.findall(text)]
     final += [answer for is_final, answer in marked if is_final]
     for answers in (final, [answer for _, answer in marked]):
         if answers:
-            return _agree(_read_verdict_alone(each) or _read_sentences(each) for each in answers)
+            return _agree(_read_short_verdict(each) or _read_sentences(each) for each in answers)
     return _read_sentences(text)
 
 
@@ -114,7 +114,7 @@ def _read_pairs(body: str) -> Iterator[tuple[str, str]]:
 
 def _read_field(key: str, value: str) -> str | None:
     text = _normalise(value)
-    label = _read_verdict_alone(text) or _read_sentences(text)
+    label = _read_short_verdict(text) or _read_sentences(text)
     if key in _DENYING_KEYS:
         return {TRUE: FALSE, FALSE: TRUE}.get(label or "")
     return label
@@ -341,8 +341,8 @@ def _names_fault(sentence: str) -> bool:
     return bool(has_fault or _CONTRARY.search(sentence))
 
 
-def _read_verdict_alone(text: str) -> str | None:
-    """Return the label of a text that is a verdict and nothing else."""
+def _read_short_verdict(text: str) -> str | None:
+    """Return the label of a text that is only t, f, 1, 0, a sign like ✓, or "unknown"."""
     if re.match(r"\s*-\d", text):
         return None  # -1 is no 1
     text = text.strip(" .,!:;()[]'\"-–—*\n\t")
@@ -478,7 +478,7 @@ def _normalise(text: str) -> str:
 def _unquote(match: re.Match[str]) -> str:
     """Return a quoted verdict itself; for other quotations the word ``quoted``."""
     inner: str = match[1] or match[2]
-    is_verdict = _read_verdict_alone(inner) or _read_opening_verdict(inner.strip(" .!,"))
+    is_verdict = _read_short_verdict(inner) or _read_opening_verdict(inner.strip(" .!,"))
     return inner if is_verdict else "quoted"
 
 
