@@ -74,7 +74,8 @@ class JudgedRankings:
     Attributes:
         matched: (n, width) 1 where a gold table is first met, else 0. The width is the length of
             the longest ranking, at most the depth.
-        matched_or_copy: the same where a copy of a gold table (same header and rows) counts as it.
+        matched_or_copy: (n, width) how many gold tables are first met at each rank, where a copy of
+            one (same header and rows) counts as it: a table may be the copy of several.
         gold: (n,) number of gold tables.
         returned: (n,) number of tables returned, repeated ones included.
         depth: the number of ranks that count.

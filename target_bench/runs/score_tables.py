@@ -39,7 +39,10 @@ _SET_METRICS = ("set_precision", "set_recall", "set_f1", "complete_recall", "set
 def group_results(
     results: Iterable["Result"], key: Callable[["Result"], Any] = lambda _: None
 ) -> list[list["Result"]]:
-    """Group results by task, corpus, split and distractors, and by a further key."""
+    """Group results by task, corpus, split and distractors, and by a further key.
+
+    Also by whether tables were retrieved: scores of retrieved tables have other columns.
+    """
     groups: dict[tuple[Any, ...], list[Result]] = {}
     for result in results:
         group = (
@@ -145,18 +148,17 @@ def choose_metrics(
         answered: whether the runs have answers.
         retrieved: whether their tables were retrieved.
     """
-    all_scores = {name: score for of_run in scores for name, score in of_run.items()}
-    own = [name for name in all_scores if not is_built_in(name)]
-    own = [name for name in own if not _has_larger_cutoff(name, own)]
-    built_in = {name: score for name, score in all_scores.items() if name not in own}
+    all_scores = {name: score for each in scores for name, score in each.items()}
+    built_in = {name: score for name, score in all_scores.items() if is_built_in(name)}
+    own_at_all_cutoffs = [name for name in all_scores if name not in built_in]
+    own = [name for name in own_at_all_cutoffs if not _has_larger_cutoff(name, own_at_all_cutoffs)]
     if answered:
         main = table_metrics(built_in, retrieved)[:_IN_A_TABLE]
     else:
         ranked = ranking_metrics(built_in) or table_metrics(built_in)
         recalls = [name for name in ranked if name.startswith("recall@")]
         database_recalls = [name for name in all_scores if name.startswith("recall[db]@")]
-        main = [recalls[0], recalls[-1]] if recalls else []
-        main = [*main, *database_recalls[:1]] or ranked[:_IN_A_TABLE]
+        main = [*recalls[:1], *recalls[-1:], *database_recalls[:1]] or ranked[:_IN_A_TABLE]
         main += [name for name in all_scores if name in _SET_METRICS]
     return list(dict.fromkeys([*main, *own]))
 
@@ -240,14 +242,11 @@ def score_cell(name: str, score: Score | None) -> str:
 
 
 def make_slice_tables(results: Sequence["Result"]) -> list[TextTable]:
-    """Return the scores by each property of ``--by``."""
-    if not results[0].by:
-        return []
-    runs = [(result.command.label, score_slices(result)) for result in results]
+    """Return the scores of all results by each property of ``--by`` of any."""
     asked = _list_asked(results)
     return [
-        make_slice_table(name, [(label, slices[name]) for label, slices in runs], asked)
-        for name in dict.fromkeys(results[0].by)
+        make_slice_table(name, [(r.command.label, r.scores_by(name)) for r in results], asked)
+        for name in dict.fromkeys(name for result in results for name in result.by)
     ]
 
 

@@ -5,7 +5,12 @@ from pathlib import Path
 import pytest
 
 from target_bench.core.metric import Score
-from target_bench.runs.score_tables import choose_metrics, make_group_tables, metric_column
+from target_bench.runs.score_tables import (
+    choose_metrics,
+    make_group_tables,
+    make_slice_tables,
+    metric_column,
+)
 from tests.target import TARGET
 
 RANKED = ["recall@1", "recall@5", "recall@10", "mrr"]
@@ -51,6 +56,16 @@ def test_sets_are_a_table_of_their_own(tmp_path: Path) -> None:
         )
     ]
     assert (len(rankings.rows), len(sets.rows), sets.title) == (2, 1, "sets of tables")
+
+
+def test_results_of_two_calls_have_the_parts_of_either(tmp_path: Path) -> None:
+    mini = TARGET(("retrieval", "mini"), out=tmp_path)
+    divided, whole = mini.run("bm25", limit=20, by="gold_tables"), mini.run("tfidf", limit=20)
+    for results in (divided + whole, whole + divided):
+        (table,) = make_slice_tables(results)
+        assert table.columns[0].name == "gold_tables"
+        assert {row[2] for row in table.rows} == {"bm25", "tfidf"}
+        assert "by gold_tables" in str(results)
 
 
 FIRST = """
