@@ -6,7 +6,7 @@ from typing import Any
 
 from target_bench.core.observer import Observer, default_observer
 from target_bench.core.run_config import EXTRACTIVE, RUNS, TOP_K, RunConfig
-from target_bench.data.load import LoadOnce, make_loader, once, tasks_and_corpora
+from target_bench.data.load import LoadOnce, drop_repeated, make_loader, tasks_and_corpora
 from target_bench.harness.evaluate import check_tasks, evaluate_pairs
 from target_bench.harness.score_external import score_external
 from target_bench.runs.result import Results
@@ -24,7 +24,7 @@ class TARGET:
         load_once: LoadOnce | None = None,
     ) -> None:
         given = [task for each in tasks for task in (each if isinstance(each, list) else [each])]
-        self._pairs = once(pair for task in given for pair in tasks_and_corpora(task))
+        self._pairs = drop_repeated(pair for task in given for pair in tasks_and_corpora(task))
         self._out = Path(out)
         check_tasks(self._pairs, RunConfig())
         self._observer = observer or default_observer()

@@ -31,7 +31,7 @@ from typing import Any
 from target_bench import ConfigError, DataError, GenerationRequest, Message, load
 from target_bench.core import registry
 from target_bench.core.reasoning import without_reasoning
-from target_bench.data.selection import select_task
+from target_bench.data.selection import select_queries
 from target_bench.tables.answer_tables import FORMATS, TableFormat
 from target_bench.tables.reading import read_tables
 
@@ -134,7 +134,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _outputs(corpus: str, split: str) -> Iterator[tuple[str, TableFormat, str, str]]:
     """Yield place, format, text and tables of every text, or of every table without a text."""
     if not corpus.endswith(".json"):
-        for query in select_task(load(corpus, split), TASK).queries:
+        for query in select_queries(load(corpus, split), TASK).queries:
             if any(query.references):
                 table_format: TableFormat = query.metadata.get("format", "text")
                 yield f"query {query.id!r}", table_format, query.text, query.references[0]

@@ -247,4 +247,4 @@ def _agree_to_checks(kind: registry.Kind, name: str, n: int, yes: bool) -> None:
 
     with suppress(PluginError):  # one that cannot be made is the first check's to report
         plugin = registry.create(kind, name)
-        ask_for_consent(plugin, Estimate(mask_settings(name), n, None, None), yes)
+        ask_for_consent(plugin, Estimate(mask_settings(name), n), yes)

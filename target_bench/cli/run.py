@@ -118,7 +118,7 @@ def _choose_pairs(options: RunConfig, corpora: Sequence[str]) -> "list[Pair]":
     answers for; with ``all`` they are both.
     """
     from target_bench.core.registry import find_task
-    from target_bench.data.load import once, tasks_and_corpora
+    from target_bench.data.load import drop_repeated, tasks_and_corpora
 
     has_all = list(options.tasks) == [ALL]
     chosen: list[tuple[str, list[str]]] = []
@@ -141,7 +141,7 @@ def _choose_pairs(options: RunConfig, corpora: Sequence[str]) -> "list[Pair]":
         raise ConfigError(
             f"{', '.join(corpora)}: no question has a reference that a task can score"
         )
-    return once(pair for each in chosen for pair in tasks_and_corpora(each))
+    return drop_repeated(pair for each in chosen for pair in tasks_and_corpora(each))
 
 
 def _find_answer_tasks(corpus: str, options: RunConfig) -> list[str]:
@@ -149,7 +149,7 @@ def _find_answer_tasks(corpus: str, options: RunConfig) -> list[str]:
     from target_bench.core.registry import make_task
     from target_bench.core.task import has_reference
     from target_bench.data.load import is_path, load, loader
-    from target_bench.data.selection import select_task
+    from target_bench.data.selection import select_queries
     from target_bench.harness.score import select_scorable
     from target_bench.metrics.scores import have_short_answers
 
@@ -161,7 +161,7 @@ def _find_answer_tasks(corpus: str, options: RunConfig) -> list[str]:
     for name in served:
         task = make_task(name)
         try:
-            scored = select_scorable(task, select_task(dataset, task)).queries
+            scored = select_scorable(task, select_queries(dataset, task)).queries
         except (ConfigError, DataError) as error:
             typer.echo(visible(f"{corpus}, {name}: {error}"), err=True)
             continue
@@ -257,11 +257,11 @@ def score(
             scored.by = tuple(by or ())
             results.append(scored)
         return
-    from target_bench.data.load import make_loader, once, tasks_and_corpora
+    from target_bench.data.load import drop_repeated, make_loader, tasks_and_corpora
     from target_bench.harness.score_external import score_external
 
     corpora = _check_corpora([*([corpus] if corpus else []), *options.corpora])
-    pairs = once(tasks_and_corpora((task or RANKING_TASK, corpora)))
+    pairs = drop_repeated(tasks_and_corpora((task or RANKING_TASK, corpora)))
     files = {"run_file": "--run", "predictions": "--predictions", "order": "--order"}
     spelling = {name: flag for name, flag in files.items() if is_on_line(context, name)}
     with print_at_end(form, verbose) as (observer, results):

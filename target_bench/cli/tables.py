@@ -81,7 +81,7 @@ def _compare_by_generator(
     from target_bench.harness.consent import Estimate
     from target_bench.models.comparison_judge import REQUESTS, compare_by_model
 
-    estimate = Estimate(mask_settings(generator), REQUESTS, None, None)
+    estimate = Estimate(mask_settings(generator), REQUESTS)
     ask_for_consent(registry.create("generator", generator), estimate, yes)
     judged = compare_by_model(generator, {"tables": (reference, prediction)})["tables"]
     for part in judged.unread:

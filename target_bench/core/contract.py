@@ -267,8 +267,7 @@ def _check(kind: str, plugin: object, methods: Mapping[str, str]) -> None:
                     f"A {kind} has {' and '.join(methods.values())}."
                 )
         for name, rule in _ATTRIBUTES.items():
-            value = getattr(plugin, name, None)
-            if value is not None and not rule.is_valid(value):
+            if hasattr(plugin, name) and not rule.is_valid(value := getattr(plugin, name)):
                 raise PluginError(
                     f"{label}: its {name} is {show_value(value)}; expected {rule.expected}"
                 )

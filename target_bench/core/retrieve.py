@@ -37,7 +37,7 @@ _UNORDERED = (Set, Mapping, MappingView)
 _NOT_NUMBERS = (str, bytes, bytearray, bool, np.bool_)
 
 
-class Fault(Exception):  # noqa: N818 (a fault of the plug-in, recorded and seldom raised)
+class Fault(Exception):  # noqa: N818 (of the plug-in; it leaves this module as a recorded error)
     """A breach of the retriever's contract on one query."""
 
 
@@ -72,6 +72,9 @@ def retrieve_tables(
         corpus: the tables, in the order that the retriever got them (``Corpus.shuffled``).
         most_failures: stop if this many queries, asked one by one, all failed.
         reads_gold: ask with whole queries in place of their texts (``Retriever.reads_gold``).
+
+    Returns:
+        One retrieval for each query; only the first ``most_failures`` where these all failed.
     """
     questions: list[Any] = list(queries) if reads_gold else [query.text for query in queries]
     if _has_batch(retriever):
@@ -100,7 +103,11 @@ def _retrieve_batch(
         raise
     except BaseException:
         return None
-    arrays = sort_arrays(answers, top_k, len(corpus)) if isinstance(answers, Ranked) else None
+    arrays = None
+    if isinstance(answers, Ranked) and (
+        answers.ids is corpus.ids or [*answers.ids] == [*corpus.ids]
+    ):
+        arrays = sort_arrays(answers, top_k, len(corpus))
     if arrays is not None:  # the fast way; invalid arrays are read one by one, to name the fault
         rankings = list_rankings(arrays, (arrays.rows >= 0).sum(axis=1).tolist())
         pairs = zip(queries, rankings, strict=True)

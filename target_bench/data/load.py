@@ -296,7 +296,7 @@ def _serves(info: CorpusInfo, cls: type[Task[Any]]) -> bool:
     return served or (info.any_task and cls.answer != "sql")
 
 
-def once(pairs: Iterable[tuple[str, CorpusLike]]) -> list[tuple[str, CorpusLike]]:
+def drop_repeated(pairs: Iterable[tuple[str, CorpusLike]]) -> list[tuple[str, CorpusLike]]:
     """Return the pairs without repeated ones; two datasets in memory are never the same."""
     kept: dict[tuple[str, Any], tuple[str, CorpusLike]] = {}
     for task, corpus in pairs:

@@ -50,7 +50,7 @@ def limit_queries(dataset: Dataset, n: int | None) -> Dataset:
     return replace(dataset, queries=sample_queries(dataset.queries, n), request=request)
 
 
-def select_task(dataset: Dataset, task: AnyTask) -> Dataset:
+def select_queries(dataset: Dataset, task: AnyTask) -> Dataset:
     """Return the dataset with the queries that are about a task only.
 
     A query says in its metadata what it is about; one that says nothing is about every task. A task

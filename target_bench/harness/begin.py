@@ -53,11 +53,13 @@ def begin_run(
     manifest = make_manifest(
         config, task, dataset, retriever, generator, prompter, rankings_run, sources
     )
+    # The name of a folder says that its rankings are of some of the questions alone.
     about = dataset.only_about if generator is None else None
     run = open_run(config.out, _list_words(manifest, about), manifest)
     with run.locked(lambda message: observer.waiting(message, 0.0)):
         is_new = run.is_new
-        # What is looked up has no code here, and the code of a metric makes no other run.
+        # Stored records keep the code that was recorded when they were made. An edited metric
+        # keeps the identity, hence the folder, so its new code is recorded there.
         is_stored = any(system.look_up for system in (retriever, generator) if system)
         has_new_code = is_new or (run.manifest.code != manifest.code and not is_stored)
         if has_new_code and config.keep_source:
@@ -174,19 +176,19 @@ def identify_answers(
     prompter: PromptWriter,
 ) -> dict[str, Any]:
     """Return all that can change answers or their scores; its hash names the run folder."""
-    n_tables = limit_prompt_tables(config, task, dataset, retriever)
-    tables: dict[str, Any]
+    max_tables = limit_prompt_tables(config, task, dataset, retriever)
+    source: dict[str, Any]
     if retriever is None:
-        most, name = _count_given(task, dataset), "given"
-        tables = {"source": task.source}
+        entry, most = "given", _count_given(task, dataset)
+        source = {"source": task.source}
     else:
-        most, name = config.top_k[-1], RANKING_TASK
-        tables = {"retriever": retriever.identity, "depth": most}
-    if n_tables < most:
-        tables["tables"] = n_tables
+        entry, most = RANKING_TASK, config.top_k[-1]  # the entry has the name of the task
+        source = {"retriever": retriever.identity, "depth": most}
+    if max_tables < most:
+        source["tables"] = max_tables
     return {
         **_identify_scores(task, dataset, answers_fingerprint(dataset.queries)),
-        name: tables,
+        entry: source,
         "generator": generator.identity,
         "prompt": prompter.identity if generator.prompt is None else generator.prompt,
     }

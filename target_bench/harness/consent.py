@@ -25,8 +25,8 @@ class Estimate:
 
     plugin: str
     requests: int
-    input_tokens: int | None
-    cost: float | None
+    input_tokens: int | None = None
+    cost: float | None = None
     sent: str = "texts"
 
 
@@ -34,7 +34,7 @@ def estimate_judge(task: Task[Any], label: str, n_answers: int) -> Estimate | No
     """Return the answers that a judge would look at, at most; None if that costs nothing."""
     if not n_answers or not is_paid(task):
         return None
-    return Estimate(f"{label}: judge", n_answers, None, None, "answers")
+    return Estimate(f"{label}: judge", n_answers, sent="answers")
 
 
 def estimate_generator(

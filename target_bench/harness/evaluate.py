@@ -31,11 +31,11 @@ from target_bench.data.load import (
     HUB_PREFIX,
     CorpusLike,
     LoadOnce,
+    drop_repeated,
     make_loader,
-    once,
     tasks_and_corpora,
 )
-from target_bench.data.selection import limit_queries, select_task
+from target_bench.data.selection import limit_queries, select_queries
 from target_bench.harness.consent import Confirm
 from target_bench.harness.run_system import run_system
 from target_bench.harness.systems import GeneratorLike, System, make_generator, make_retriever
@@ -114,7 +114,7 @@ def evaluate(
     if not tasks:
         raise ConfigError("task=[]: expected a task, as 'retrieval', or a list of them")
     retrievers: Sequence[Any] = retriever if isinstance(retriever, list | tuple) else [retriever]
-    pairs = once(pair for text in tasks for pair in tasks_and_corpora((text, corpus)))
+    pairs = drop_repeated(pair for text in tasks for pair in tasks_and_corpora((text, corpus)))
     config = RunConfig(split=split, top_k=top_k, out=out, data_dir=data_dir, **options)
     if observer is not None and not isinstance(observer, Observer):
         raise ConfigError(f"observer={observer!r:.100}: expected a target_bench.Observer")
@@ -165,7 +165,7 @@ def evaluate_pairs(
     }
     properties = read_texts("by", by)
     yielded: set[Path] = set()  # two names for one retriever are one run
-    with report_progress(observer):
+    with work_session(observer):
         data = [(text, load_queries(text, corpus, config, load_once)) for text, corpus in pairs]
         check_properties(properties, data)
         while systems:
@@ -207,7 +207,7 @@ def load_queries(text: str, corpus: CorpusLike, config: RunConfig, load_once: Lo
             f"corpus {dataset.info.name}, split {dataset.split}: {len(dataset.corpus)} tables and "
             f"no query. {_explain_queries(dataset)}"
         )
-    return limit_queries(select_task(dataset, find_task(text)), config.limit)
+    return limit_queries(select_queries(dataset, find_task(text)), config.limit)
 
 
 def _explain_queries(dataset: Dataset) -> str:
@@ -228,14 +228,15 @@ def _explain_queries(dataset: Dataset) -> str:
 
 
 def check_properties(names: Sequence[str], data: Iterable[tuple[str, Dataset]]) -> None:
-    """See that queries, or answers of a task, have the properties by which scores are wanted."""
-    for text, dataset in data if names else ():
+    """Raise ``ConfigError`` unless queries, or answers of their task, have these properties."""
+    if not names:
+        return
+    for text, dataset in data:
+        unknown_yet = [None] * len(dataset.queries)  # the values of answers
+        of_answers = dict.fromkeys(find_task(text).view.properties, unknown_yet)
+        columns = of_answers | slicing.read_properties(dataset.queries)
         for name in names:
-            columns = slicing.read_properties(dataset.queries)
-            of_answers = dict.fromkeys(
-                find_task(text).view.properties, [None] * len(dataset.queries)
-            )
-            slicing.divide_by(of_answers | columns, name)
+            slicing.divide_by(columns, name)  # raises what is wrong
 
 
 def _make_retrievers(
@@ -278,10 +279,11 @@ _OBJECTS = 50_000
 
 
 @contextmanager
-def report_progress(observer: Observer) -> Iterator[None]:
-    """Have Python look for cycles less often, as the command line does; at the end, tell so.
+def work_session(observer: Observer) -> Iterator[None]:
+    """Collect garbage less often inside the block; at its end, call ``observer.finished()``.
 
-    By default it looks 200 times while TabFact's tables are indexed, a third of the indexing time.
+    By default Python looks for cycles 200 times while TabFact's tables are indexed, a third of the
+    time of indexing.
     """
     before = gc.get_threshold()
     if 0 < before[0] < _OBJECTS:

@@ -11,7 +11,7 @@ from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
 from target_bench.core.task import Task
 from target_bench.core.user_code import restore_process
-from target_bench.data.selection import select_task
+from target_bench.data.selection import select_queries
 from target_bench.harness.consent import Confirm, estimate_judge
 from target_bench.harness.score import all_answers, answer_task, check_known, select_scorable
 from target_bench.runs.record_log import JUDGEMENTS, Answered
@@ -113,7 +113,7 @@ def judge_answers(
             f"the task {judged_task.name} scores answers as they are: nothing to judge"
         )
     check_known("answer", answers, dataset)
-    dataset = select_scorable(judged_task, select_task(dataset, judged_task))
+    dataset = select_scorable(judged_task, select_queries(dataset, judged_task))
     given = all_answers(dataset, answers)
     generations = {query_id: answered.generation for query_id, answered in given.items()}
     todo = task_judge.find_unjudged(dataset, generations, rankings or {}, known or {})

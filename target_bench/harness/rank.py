@@ -56,7 +56,7 @@ def rank(
     def prepare(n_texts: int) -> None:
         record_start(run, retriever)
         if plugin is not None:
-            ask_if_paid(plugin, confirm, lambda: Estimate(retriever.label, n_texts, None, None))
+            ask_if_paid(plugin, confirm, lambda: Estimate(retriever.label, n_texts))
         repeat_notes(run, retriever.label, observer)
 
     def work(
@@ -74,7 +74,9 @@ def rank(
         if retriever.look_up is not None:
             return stored
         done = {query_id: r for query_id, r in stored.items() if r.error is None}
-        if any(ranking.at for ranking in done.values()):  # killed while the others were asked
+        if any(
+            ranking.at for ranking in done.values()
+        ):  # killed while these were asked at the smaller cutoffs
             return {query_id: r for query_id, r in done.items() if r.at}
         return done
 
@@ -109,7 +111,7 @@ def _ask(
     """Have the corpus embedded and yield rankings batch by batch; end where the first all fail.
 
     A retriever whose ranking depends on k, as of one that reranks the first k tables, is asked at
-    each cutoff. ``records`` grows: each batch is in it when the next one is asked for.
+    each cutoff. ``Run.complete`` adds each batch to ``records`` before it asks for the next.
     """
     plugin, tables = retriever.plugin, dataset.corpus.shuffled
     resumed = f"resumed after {len(records):,} queries: " if records else ""
@@ -142,6 +144,7 @@ def _ask(
                     earlier = [query for query in dataset.queries if query.id in records]
                     if earlier:
                         before = [records[query.id] for query in earlier]
+                        # logged again: the last record of a query counts
                         yield _add_cutoffs(plugin, dataset, top_k, earlier, before)
             if asks_each_cutoff:
                 rankings = _add_cutoffs(plugin, dataset, top_k, batch, rankings)

@@ -92,6 +92,7 @@ def rank_queries(
         with _finish_after(run, retriever.label, observer):
             scores = score_rankings(dataset, rankings, config.top_k, task, metrics)
             _write_scores(run, task, dataset, scores, observer, counts=scores.counts.to_json())
+    # Not of our own retrievers: their scores are as exact as they can be, and ties are real.
     if retriever.plugin is None or not is_own_code(type(retriever.plugin)):
         for warning in ranking_notes(retriever.label, scores.counts, rankings.values()):
             observer.warning(warning)

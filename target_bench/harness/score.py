@@ -36,7 +36,7 @@ from target_bench.core.run_config import TOP_K
 from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
 from target_bench.core.settings import read_cutoffs
 from target_bench.core.task import Outputs, Predictions, Task, has_reference
-from target_bench.data.selection import select_task
+from target_bench.data.selection import select_queries
 from target_bench.metrics import stats
 from target_bench.metrics.scores import check_names, find_spec, in_order, is_built_in
 from target_bench.models.answer_reading import check_time
@@ -62,7 +62,7 @@ class Scores(Mapping[str, Score], Generic[CountsT]):
     gold = {query.id: query.gold for query in dataset.queries}
     scores = score_rankings(dataset, gold, top_k=10)
     print(scores["recall@10"], scores.per_query["recall@10"][:3])
-    # 1.000 [.992, 1.000] [1. 1. 1.]
+    # 1.000 [.986, 1.000] [1. 1. 1.]
     ```
 
     Attributes:
@@ -110,11 +110,12 @@ def score_rankings(
     first = dataset.corpus.ids[:10]
     scores = score_rankings(dataset, {query.id: first for query in dataset.queries}, [1, 10])
     print(scores["recall@10"], scores.per_query["recall@10"].shape)
-    # .062 [.043, .088] (460,)
+    # .077 [.051, .114] (280,)
     ```
 
     Args:
-        dataset: tables and queries, as ``load`` gives them.
+        dataset: tables and queries, as ``load`` gives them. Where some of its queries are not
+            ranked, as in ``mini``, the others are scored.
         rankings: query id -> a ``Retrieval``, ids of tables (best first), or pairs of an id and a
             score, which are sorted by score, higher first. A query without one counts as failed:
             it is scored 0. Of a longer ranking than the largest cutoff the rest is left out.
@@ -127,7 +128,7 @@ def score_rankings(
         query, and the denominators.
 
     Raises:
-        ConfigError: a cutoff is not a whole number from 1.
+        ConfigError: a cutoff is not a whole number from 1, or the task is about answers.
         DataError: a ranking is of another query, names a table that is not in the corpus, or one
             twice.
 
@@ -138,13 +139,16 @@ def score_rankings(
             f"score_rankings({dataset!r:.100}, ...): expected a Dataset, as load('mini') returns"
         )
     ks = read_cutoffs("top_k", top_k)
+    task = make_task(task) if isinstance(task, str) else task
+    if task.answer != "ranking":
+        raise ConfigError(f"{task.name} is a task about answers; score them with score_answers")
     check_known("ranking", rankings, dataset)
+    dataset = select_queries(dataset, task)
     depth, queries = ks[-1], dataset.queries
     retrievals = [_retrieval(query.id, rankings, depth, dataset) for query in queries]
-    task = make_task(task) if isinstance(task, str) else task
     by_query = {retrieval.query_id: retrieval for retrieval in retrievals}
     scored = select_scorable(task, dataset)
-    counts = _counts(queries, retrievals, ks, len(dataset.corpus), scored.queries)
+    counts = _count_rankings(task, queries, retrievals, ks, len(dataset.corpus))
     if not scored.queries:
         return Scores({}, (), {}, {}, counts)
     values = _score_at(ks, task, scored, by_query, metrics)
@@ -213,7 +217,7 @@ def score_answers(
     """
     scored_task = answer_task(task)
     check_known("answer", answers, dataset)
-    dataset = select_task(dataset, scored_task)
+    dataset = select_queries(dataset, scored_task)
     given = all_answers(dataset, answers)
     scored = select_scorable(scored_task, dataset)
     if not scored.queries:
@@ -287,8 +291,7 @@ def select_scorable(task: Task[Any], dataset: Dataset) -> Dataset:
     queries = tuple(query for query in dataset.queries if has_reference(task, query))
     all_there = len(queries) == len(dataset.queries)
     labelled = dataset if all_there else replace(dataset, queries=queries)
-    if type(task).check is not Task.check:  # which accepts every reference
-        task.check(labelled)
+    task.check(labelled)
     return dataset if not queries and task.scores_unlabelled else labelled
 
 
@@ -358,6 +361,8 @@ class _Values(NamedTuple):
         """Add the values of other metrics, or replace those of the same."""
         self.scores.update(other.scores)
         self.per_query.update(other.per_query)
+        for name in other.scores:  # that of a plain mean has no statistics of its own
+            self.statistics.pop(name, None)
         self.statistics.update(other.statistics)
 
 
@@ -415,12 +420,12 @@ def _stored_spec(metric: Metric[Any]) -> MetricSpec | None:
     return None
 
 
-def _counts(
+def _count_rankings(
+    task: Task[Any],
     queries: Sequence[Query],
     retrievals: Sequence[Retrieval],
     ks: Sequence[int],
     n_tables: int,
-    scored: Sequence[Query],
 ) -> Counts:
     """Return the denominators of rankings.
 
@@ -439,7 +444,7 @@ def _counts(
         empty_queries=sum(1 for query in queries if not query.text.strip()),
         tied=sum(1 for retrieval in answered if retrieval.tied),
         cut=sum(any(_divides_ties(cutoff, r) for cutoff in cutoffs) for r in answered),
-        unlabelled=len(queries) - len(scored),
+        unlabelled=sum(not has_reference(task, query) for query in queries),
     )
 
 

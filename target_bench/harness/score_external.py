@@ -21,7 +21,7 @@ from target_bench.harness.evaluate import (
     check_properties,
     check_tasks,
     load_queries,
-    report_progress,
+    work_session,
 )
 from target_bench.harness.run_system import run_system
 from target_bench.harness.systems import System, make_retriever
@@ -80,7 +80,7 @@ def score_external(
     check_tasks(pairs, options)
     properties = read_texts("by", by)
     results = []
-    with report_progress(observer):
+    with work_session(observer):
         for text, corpus in pairs:
             task = make_task(text)
             # A file may name any query of the split, also where few are scored.

@@ -14,7 +14,7 @@ from target_bench.core.run_config import OPTIONS, RunConfig
 from target_bench.core.schema import Dataset, Query, Retrieval
 from target_bench.core.text_tables import list_first
 from target_bench.data.load import make_loader
-from target_bench.data.selection import limit_queries, select_task
+from target_bench.data.selection import limit_queries, select_queries
 from target_bench.harness.begin import find_sources, make_manifest, make_prompter
 from target_bench.harness.consent import Confirm
 from target_bench.harness.run_system import choose_ranking_task, rank_queries, run_system
@@ -38,6 +38,7 @@ def load_same_data(
     """
     dataset, identity = _load_data(result, data_dir, observer), result.rankings_result.identity
     _check_same(result, "tables", identity.corpus_fingerprint, dataset.corpus.fingerprint)
+    # Answers without rankings are their own ``rankings_result``.
     compute = answers_fingerprint if identity.has_answers else queries_fingerprint
     _check_same(result, "queries", identity.queries_fingerprint, compute(dataset.queries))
     return dataset
@@ -52,7 +53,7 @@ def _load_data(result: Result, data_dir: str | Path | None, observer: Observer |
         )
     load_once = make_loader(data_dir, observer or Observer())
     dataset = load_once(command.corpus, result.identity.split, command.distractors)
-    return limit_queries(select_task(dataset, command.about or RANKING_TASK), command.limit)
+    return limit_queries(select_queries(dataset, command.about or RANKING_TASK), command.limit)
 
 
 def _check_same(result: Result, what: str, then: str, now: str) -> None:
@@ -100,14 +101,14 @@ def score_again(
     check_metrics(metrics, {made.name: made})
     earlier = _list_earlier_metrics(result, metrics, observer)
     config = RunConfig(out=result.folder.resolve().parent, metrics=(*metrics, *earlier))
-    dataset = select_task(load_same_data(result, data_dir, observer), made)
+    dataset = select_queries(load_same_data(result, data_dir, observer), made)
     retriever: System | None = None
     if made.source == "retrieved":
         retriever = _use_stored_rankings(result.rankings_result)
         config = config.replace_options(top_k=result.rankings_result.identity.top_k)
     if made.answer == "ranking":
         assert retriever is not None
-        if task is None:
+        if task is None:  # as it is recorded: None of a task that was made in Python
             made.asked_as = result.command.task
         return rank_queries(config, made, dataset, retriever, observer)[0]
     identity = result.identity
@@ -213,7 +214,7 @@ def make_manifest_again(
     task = make_task(command.task or RANKING_TASK)
     dataset = _load_data(result, data_dir, observer)
     if task.answer != "ranking":
-        dataset = select_task(dataset, task)
+        dataset = select_queries(dataset, task)
     retriever: System | None = None
     generator: System | None = None
     try:

@@ -38,9 +38,9 @@ class System:
     Attributes:
         label: the plug-in as it was asked for, or the name of a file.
         identity: all of it that can change a ranking or answer.
-        plugin: the plug-in; None for gold and empty answers, and for what is stored already.
-        look_up: query -> its ranking or answer, where these are stored; else None, and the plug-in
-            is asked.
+        plugin: the plug-in; None for gold and empty answers, and for those of a stored run.
+        look_up: query -> its ranking or answer, where these are stored; the plug-in, if there is
+            one, is then not asked. None: it is asked.
         prompt: what identifies the prompt of stored answers; None: it is the prompt of this run.
         name: what the user calls it; None without a name.
         packages: package -> version of those that it uses.

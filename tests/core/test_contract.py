@@ -292,6 +292,17 @@ def test_tied_scores_in_arrays_keep_the_order_of_the_tables(score: float) -> Non
     assert retrieval.tied
 
 
+def test_arrays_with_ids_of_another_order() -> None:
+    """The ids that they come with say which tables they are."""
+
+    class Backwards(Indexed):
+        def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Ranked:
+            return Ranked(CORPUS.ids[::-1], self.rows, self.scores)
+
+    (retrieval,) = _ask(Backwards([[0, 1]], [[2, 1]]), "0")
+    assert retrieval.tables == tuple(CORPUS.ids[:-3:-1])
+
+
 # What makes one object per retriever
 
 

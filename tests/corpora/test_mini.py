@@ -17,7 +17,7 @@ from target_bench.core.files import CACHE_VARIABLE
 from target_bench.core.schema import Query
 from target_bench.data.databases.built_files import DATABASES
 from target_bench.data.load import load
-from target_bench.data.selection import select_task
+from target_bench.data.selection import select_queries
 from target_bench.sql.gold_tables import gold_tables
 from target_bench.sql.hardness import Hardness, hardness
 
@@ -120,7 +120,7 @@ def test_sentences_hold_their_cells() -> None:
 
 
 def _sql_queries(split: str) -> tuple[Query, ...]:
-    return select_task(load("mini", split), "text_to_sql").queries
+    return select_queries(load("mini", split), "text_to_sql").queries
 
 
 @pytest.mark.parametrize("split", SPLITS)

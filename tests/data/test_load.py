@@ -10,8 +10,15 @@ import pytest
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.registry import find_task
 from target_bench.data.folders import ENVIRONMENT
-from target_bench.data.load import is_path, load, loader, make_loader, once, tasks_and_corpora
-from target_bench.data.selection import limit_queries, select_task
+from target_bench.data.load import (
+    drop_repeated,
+    is_path,
+    load,
+    loader,
+    make_loader,
+    tasks_and_corpora,
+)
+from target_bench.data.selection import limit_queries, select_queries
 from tests.builders import Recorder, ottqa_question, ottqa_table, write_ottqa
 from tests.data.written import asked, write_own
 
@@ -173,11 +180,11 @@ def test_sql_of_a_database_beside_tables_names_the_database(tmp_path: Path) -> N
 def test_a_corpus_that_is_named_twice_is_run_once() -> None:
     """Under any of its names; two datasets are two, even under one name."""
     pairs = tasks_and_corpora(("retrieval", ["ottqa", "OTT-QA", "mini", "ottqa"]))
-    assert once(pairs) == [("retrieval", "ottqa"), ("retrieval", "mini")]
+    assert drop_repeated(pairs) == [("retrieval", "ottqa"), ("retrieval", "mini")]
     both = [("retrieval", "mini"), ("question_answering", "mini")]
-    assert once([*both, *both]) == both
+    assert drop_repeated([*both, *both]) == both
     other = replace(MINI, queries=MINI.queries[:3])
-    assert len(once(tasks_and_corpora(("retrieval", [MINI, other, MINI])))) == 2
+    assert len(drop_repeated(tasks_and_corpora(("retrieval", [MINI, other, MINI])))) == 2
 
 
 # loading each split once, and the queries of a task
@@ -220,17 +227,17 @@ def test_the_words_of_a_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_queries_of_a_task() -> None:
     ranked = tuple(query for query in MINI.queries if query.metadata.get("ranked", True))
-    assert select_task(MINI, "retrieval").queries == ranked
+    assert select_queries(MINI, "retrieval").queries == ranked
     assert len(ranked) == 280, "not those whose metadata say that they are not ranked"
-    questions = select_task(MINI, "question_answering").queries
-    statements = select_task(MINI, "fact_verification").queries
+    questions = select_queries(MINI, "question_answering").queries
+    statements = select_queries(MINI, "fact_verification").queries
     assert (len(questions), len(statements)) == (144, 79)
     assert {q.metadata["task"] for q in questions} == {"question_answering"}
-    few = limit_queries(select_task(MINI, "fact_verification"), 5).queries
+    few = limit_queries(select_queries(MINI, "fact_verification"), 5).queries
     assert len(few) == 5
     assert {query.id for query in few} <= {query.id for query in statements}
     with pytest.raises(ConfigError, match="no query of mini test is about the task table_reading"):
-        select_task(MINI, "table_reading")
+        select_queries(MINI, "table_reading")
 
 
 def test_rows_of_a_plug_in_get_one_length(tmp_path: Path) -> None:

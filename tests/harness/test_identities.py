@@ -12,7 +12,7 @@ from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import Dataset
 from target_bench.core.task import Task
 from target_bench.data.load import load, make_loader
-from target_bench.data.selection import select_task
+from target_bench.data.selection import select_queries
 from target_bench.harness.begin import (
     identify_answers,
     identify_rankings,
@@ -36,7 +36,7 @@ KEYS = {
 def _identity(text: str) -> dict[str, Any]:
     """Without the versions of rules."""
     observer, task = Recorder(), make_task(text)
-    dataset = select_task(load("mini"), task.name)
+    dataset = select_queries(load("mini"), task.name)
     oracle, config = make_retriever("oracle", observer), RunConfig(top_k=(1, 10))
     if task.answer == "ranking":
         identity = identify_rankings(config, task, dataset, oracle)
@@ -99,7 +99,7 @@ def test_the_words_of_a_command_hold_no_credential() -> None:
 def test_fewer_given_tables_are_another_run(tables: int | None, limited: dict[str, int]) -> None:
     dataset, task = load("mini"), make_task("table_to_text")
     gold = tuple(dataset.corpus.ids)[:2]
-    queries = tuple(replace(query, gold=gold) for query in select_task(dataset, task).queries)
+    queries = tuple(replace(query, gold=gold) for query in select_queries(dataset, task).queries)
     identity = _identify_gold(
         RunConfig(tables=tables), task, replace(dataset, queries=queries), None
     )

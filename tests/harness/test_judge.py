@@ -11,7 +11,7 @@ import pytest
 from target_bench import StoreError, read_run
 from target_bench.core.schema import Generation, Judgement, Retrieval, TableId
 from target_bench.data.load import load
-from target_bench.data.selection import select_task
+from target_bench.data.selection import select_queries
 from target_bench.harness.judge import judge_answers
 from target_bench.harness.stored import score_again
 from target_bench.runs.result import Result
@@ -65,7 +65,7 @@ def test_a_run_that_was_killed_goes_on(tmp_path: Path) -> None:
             assert parts(whole.folder) == before
 
 
-MINI = replace(select_task(load("mini"), "text_to_sql"), queries=tuple(SPREAD))
+MINI = replace(select_queries(load("mini"), "text_to_sql"), queries=tuple(SPREAD))
 ANSWERS = {query.id: Generation(query.id, str(query.answer)) for query in SPREAD}
 RANKED = {q.id: Retrieval(q.id, (TableId(q.database_id, "t"),)) for q in SPREAD}
 

@@ -10,13 +10,13 @@ import pytest
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Dataset, Query
 from target_bench.data.load import load
-from target_bench.data.selection import select_task
+from target_bench.data.selection import select_queries
 from target_bench.runs.result import Result
 from tests.builders import Recorder, only, same_scores
 from tests.harness.answering import FAULTY, QUESTIONS, Own, answered
 from tests.target import TARGET
 
-MINI = select_task(load("mini"), "retrieval")
+MINI = select_queries(load("mini"), "retrieval")
 
 
 @pytest.fixture(autouse=True)

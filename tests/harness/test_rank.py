@@ -12,14 +12,14 @@ import pytest
 from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.schema import Corpus, TableId
 from target_bench.data.load import load
-from target_bench.data.selection import select_task
+from target_bench.data.selection import select_queries
 from target_bench.harness.run_notes import add_notes
 from target_bench.runs.result import Result, read_run
 from target_bench.runs.run import open_run
 from tests.builders import Recorder, first_manifest, messages_of
 from tests.target import TARGET
 
-QUERIES = select_task(load("mini"), "retrieval").queries
+QUERIES = select_queries(load("mini"), "retrieval").queries
 NUMBER = 69
 """The place of the 70th query."""
 

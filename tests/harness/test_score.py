@@ -12,7 +12,7 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.registry import make_task
 from target_bench.core.schema import Generation, Retrieval, TableId
 from target_bench.data.load import load
-from target_bench.data.selection import select_task
+from target_bench.data.selection import select_queries
 from target_bench.harness.score import Scores
 from target_bench.runs.record_log import ANSWERS, RANKINGS, Answered
 from target_bench.runs.result import Result
@@ -20,7 +20,7 @@ from tests.builders import Recorder, only
 from tests.harness.judged import SPREAD
 from tests.target import TARGET
 
-MINI = select_task(load("mini"), "retrieval")
+MINI = select_queries(load("mini"), "retrieval")
 SQL = replace(MINI, queries=tuple(SPREAD))
 
 
@@ -160,3 +160,26 @@ def test_what_cannot_be_scored_so() -> None:
         judge_answers(MINI, {}, "qa")
     with pytest.raises(ConfigError, match="is about the task question_answering"):
         score_answers(SQL, {}, "qa")
+
+
+def test_rankings_of_the_whole_split_score_as_the_run_does(tmp_path: Path) -> None:
+    """Queries that a split does not rank, as those of tasks with tables, are in no score."""
+    result = only(TARGET(("retrieval", "mini"), out=tmp_path, observer=Recorder()).run("bm25"))
+    scores = score_rankings(load("mini"), result.run.rankings)
+    assert scores["recall@10"] == result["recall@10"]
+    assert scores.counts == result.stored.counts
+    with pytest.raises(ConfigError, match="score them with score_answers"):
+        score_rankings(MINI, {}, task="qa")
+
+
+def test_statistics_are_those_of_the_ranking_at_the_cutoff() -> None:
+    ids = MINI.corpus.ids
+    rankings = {q.id: Retrieval(q.id, tuple(ids[:10]), at={5: (q.gold[0],)}) for q in MINI.queries}
+    scores = score_rankings(MINI, rankings, [5, 10])
+    for name, values in scores.per_query.items():
+        if name not in scores.statistics and name.endswith("@5"):
+            assert np.nanmean(values) == pytest.approx(scores[name].value), name
+    name = "capped_recall[target]@5"
+    rows = scores.statistics.get(name)
+    if rows is not None:
+        assert rows[:, 0].sum() / rows[:, 1].sum() == pytest.approx(scores[name].value)

@@ -12,7 +12,7 @@ import pytest
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Corpus, CorpusInfo, Dataset, Query, TableId
 from target_bench.data.load import load
-from target_bench.data.selection import select_task
+from target_bench.data.selection import select_queries
 from tests.builders import (
     Counting,
     Record,
@@ -80,7 +80,7 @@ def test_one_retrieval_serves_every_k(tmp_path: Path) -> None:
     """Each query is asked once, at the largest; 59 are asked at the other cutoffs too."""
     retriever = Counting()
     several = only(_target(tmp_path).run(retriever, top_k=[5, 1, 20, 5]))
-    queries = select_task(load("mini"), "retrieval").queries
+    queries = select_queries(load("mini"), "retrieval").queries
     assert len(retriever.embedded) == 1
     assert [call for call in retriever.calls if call[1] == 20] == [(q.text, 20) for q in queries]
     probes = [call for call in retriever.calls if call[1] != 20]
@@ -193,7 +193,9 @@ def test_latency_is_measured_apart(tmp_path: Path) -> None:
     most = only(_target(tmp_path).run("random", latency=10_000))
     assert most.times.latency is not None
     assert (
-        most.times.latency["queries"] == len(select_task(load("mini"), "retrieval").queries) <= 500
+        most.times.latency["queries"]
+        == len(select_queries(load("mini"), "retrieval").queries)
+        <= 500
     )
 
 

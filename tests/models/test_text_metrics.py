@@ -11,7 +11,7 @@ import pytest
 from target_bench import judge_answers, score_answers
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.data.load import load
-from target_bench.data.selection import select_task
+from target_bench.data.selection import select_queries
 from target_bench.metrics.text import JudgedAnswers
 from target_bench.models.text_metrics import BLEURT, BARTScore, CellBERTScore, bleurt_of_tables
 from target_bench.tables.compared_tables import ComparedTables
@@ -156,7 +156,7 @@ def test_bleurt_reads_answers_as_they_are_written(tmp_path: Path) -> None:
 
 
 def test_a_model_makes_a_metric_of_the_task(bart: str, named_minilm: str) -> None:
-    dataset = select_task(load("mini"), "text_to_table")
+    dataset = select_queries(load("mini"), "text_to_table")
     dataset = replace(dataset, queries=dataset.queries[:2])
     answers = {query.id: str(query.answer) for query in dataset.queries}
     task = TextToTable()

@@ -14,7 +14,7 @@ import pytest
 
 from target_bench.core.schema import Dataset, TableId
 from target_bench.data.load import load
-from target_bench.data.selection import sample_queries, select_task
+from target_bench.data.selection import sample_queries, select_queries
 from target_bench.runs.result import Result
 from tests.builders import Counting, Record, Recorder, only, rewrite, same_scores, unfinish
 from tests.runs.processes import (
@@ -175,7 +175,7 @@ def test_torn_last_line(tmp_path: Path, torn: bytes) -> None:
     retriever = Failing()
     again = _run(tmp_path, retriever, limit=20)
     assert retriever.queries == [
-        sample_queries(select_task(MINI, "retrieval").queries, 20)[19].text
+        sample_queries(select_queries(MINI, "retrieval").queries, 20)[19].text
     ]
     assert path.read_bytes().splitlines(keepends=True) == lines
     same_scores(again, whole)

@@ -12,7 +12,7 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.metric import Score
 from target_bench.core.schema import Dataset, Judgement
 from target_bench.data.load import load
-from target_bench.data.selection import sample_queries, select_task
+from target_bench.data.selection import sample_queries, select_queries
 from target_bench.runs.result import Result
 from target_bench.runs.score_tables import score_slices, to_document
 from target_bench.runs.slicing import divide_by
@@ -68,7 +68,7 @@ def test_of_rankings(runs: Runs, name: str) -> None:
 def test_of_answers(runs: Runs, task: str) -> None:
     """Corpus BLEU and macro F1 too, which are no means of the queries' values."""
     run = read_run(runs.answers if task == "question_answering" else runs.labels)
-    dataset = select_task(MINI, task)
+    dataset = select_queries(MINI, task)
     for value, scores in run.scores_by("gold_tables").items():
         part = _part(dataset, run, "gold_tables", value)
         answers = {query.id: run.run.answers[query.id] for query in part.queries}
@@ -77,7 +77,7 @@ def test_of_answers(runs: Runs, task: str) -> None:
 
 @pytest.mark.parametrize("name", ["hardness", "database"])
 def test_of_sql(sql: Result, name: str) -> None:
-    dataset = select_task(MINI, "text_to_sql")
+    dataset = select_queries(MINI, "text_to_sql")
     judgements = {
         query_id: Judgement(query_id, str(record.get("of", "")), record)
         for query_id, record in sql.run.judgements.items()
@@ -118,7 +118,7 @@ def test_results_hold_them(tmp_path: Path) -> None:
     target = TARGET(("qa", "mini"), out=tmp_path, observer=Recorder())
     result = only(target.run("bm25", limit=40, by=["gold_tables", "gold_tables"]))
     assert score_slices(result) == {"gold_tables": read_run(result.folder).scores_by("gold_tables")}
-    asked = sample_queries(select_task(MINI, "question_answering").queries, 40)
+    asked = sample_queries(select_queries(MINI, "question_answering").queries, 40)
     assert [query.id for query in asked] == result.queries.ids
     assert to_document(result)["by"]["gold_tables"]["1"]["sacrebleu"]["n"] == sum(
         len(query.gold) == 1 for query in asked

@@ -13,7 +13,7 @@ from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import GenerationRequest
 from target_bench.corpora import load
 from target_bench.data.highlights import grid_rows, mark_highlighted
-from target_bench.data.selection import select_task
+from target_bench.data.selection import select_queries
 from target_bench.generators.extractive import Extractive
 from target_bench.harness.score import score_answers
 from target_bench.reporting.report import write_report
@@ -25,7 +25,7 @@ from tests.corpora.test_totto import RECORD
 from tests.reporting.report.written import read_data
 from tests.target import TARGET
 
-MINI = select_task(load("mini"), "table_to_text")
+MINI = select_queries(load("mini"), "table_to_text")
 
 
 def _writer(task: TableToText, options: RunConfig, *more: Any) -> Any:
@@ -48,7 +48,7 @@ def _written(folder: Path, *changes: dict[str, Any], split: str = "totto_dev_dat
 
 
 def test_no_retriever_is_asked() -> None:
-    ranked = select_task(load("mini"), "retrieval").queries
+    ranked = select_queries(load("mini"), "retrieval").queries
     assert not {query.id for query in MINI.queries} & {query.id for query in ranked}
 
 

@@ -13,7 +13,7 @@ from target_bench.core.registry import make_task
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.core.user_code import split_user_line
 from target_bench.data.load import load
-from target_bench.data.selection import select_task
+from target_bench.data.selection import select_queries
 from target_bench.harness.consent import Estimate
 from target_bench.harness.score import Scores
 from target_bench.metrics.scores import find_spec
@@ -24,7 +24,7 @@ from tests.builders import Recorder
 from tests.tables.test_reading import CUT
 from tests.target import TARGET
 
-MINI = select_task(load("mini"), "text_to_table")
+MINI = select_queries(load("mini"), "text_to_table")
 GOLD = {query.id: str(query.answer) for query in MINI.queries}
 OTHER = "| Team | Wins |\n|---|---|\n| Nowhereland | 9797 |"
 REPLY = """The first row differs.

@@ -232,7 +232,7 @@ def _estimate_retriever(
     rankings = RANKINGS.read(folder) if folder else {}
     ranked = {query_id for query_id, ranking in rankings.items() if ranking.error is None}
     n_queries = sum(query.id not in ranked for query in dataset.queries)
-    return Estimate(retriever.label, len(dataset.corpus) + n_queries, None, None)
+    return Estimate(retriever.label, len(dataset.corpus) + n_queries)
 
 
 def _estimate_judge(

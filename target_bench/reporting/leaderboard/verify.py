@@ -18,7 +18,7 @@ from target_bench.core.registry import make_task
 from target_bench.core.schema import Dataset, Generation, Retrieval, TableId
 from target_bench.core.task import given_tables, has_reference
 from target_bench.data.load import LoadOnce, make_loader
-from target_bench.data.selection import select_task
+from target_bench.data.selection import select_queries
 from target_bench.harness.judge import judge_answers
 from target_bench.harness.score import MISSING, align_values, score_answers, score_rankings
 from target_bench.models.answer_reading import check_time, time_limit
@@ -147,7 +147,7 @@ def _load(folder: str, run: RunManifest, load_once: LoadOnce) -> Dataset:
     check_time()
     try:
         dataset = load_once(run.corpus, run.split, tuple(run.distractors))
-        dataset = select_task(dataset, run.about or RANKING_TASK)
+        dataset = select_queries(dataset, run.about or RANKING_TASK)
     except ConfigError as error:
         raise _refuse(folder, ascii(str(error))[1:-1][:300]) from None
     fingerprint = queries_fingerprint if run.generator is None else answers_fingerprint

@@ -18,7 +18,7 @@ from target_bench.core.observer import Observer
 from target_bench.core.registry import make_task
 from target_bench.core.schema import Dataset, TableId
 from target_bench.core.task import SummaryBlock, Task, given_tables
-from target_bench.data.selection import select_task
+from target_bench.data.selection import select_queries
 from target_bench.harness.score import align_values
 from target_bench.harness.stored import load_same_data
 from target_bench.runs.differences import check_same_data, make_labels
@@ -188,7 +188,7 @@ def _open_run(stored: Result, label: str, dataset: Dataset, depth: int) -> Repor
         )
     if stored.stored.answers is not None:
         _check_complete(stored.folder / ANSWERS.file, ids, stored.run.answers)
-        queries = select_task(dataset, task).queries
+        queries = select_queries(dataset, task).queries
         if answers_fingerprint(queries) != stored.identity.queries_fingerprint:
             raise StoreError(
                 f"{stored.folder}: the queries or their reference answers are not what they were, "

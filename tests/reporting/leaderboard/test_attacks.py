@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from target_bench import corpora
 from target_bench.core.errors import DataError
-from target_bench.data.selection import select_task
+from target_bench.data.selection import select_queries
 from target_bench.reporting.leaderboard import submission as reading
 from target_bench.reporting.leaderboard.site import build_site
 from target_bench.reporting.leaderboard.submission import MEBI, RefusedError
@@ -312,7 +312,7 @@ def test_answers_to_queries_of_another_task(at: Path, everything: Files) -> None
     """With their right fingerprint: a build of many submissions does not end at this one."""
     folder = find(everything, "generations.jsonl", "question").partition("/")[0]
     name = f"{folder}/manifest.json"
-    others = select_task(MINI, "text_to_sql").queries
+    others = select_queries(MINI, "text_to_sql").queries
     right = answers_fingerprint(others)
     basis = json.loads(everything[name])["retrieval"]
     files = set_fields(everything, name, about="text_to_sql", queries_fingerprint=right)

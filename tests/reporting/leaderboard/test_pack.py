@@ -15,7 +15,7 @@ import pytest
 from target_bench import AnswerJudge, Corpus, Retriever, TableId
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.corpora import load
-from target_bench.data.selection import select_task
+from target_bench.data.selection import select_queries
 from target_bench.reporting.leaderboard.pack import pack, publish_label
 from target_bench.reporting.leaderboard.submission import RefusedError
 from target_bench.reporting.leaderboard.verify import verify
@@ -27,7 +27,7 @@ from tests.reporting.leaderboard.conftest import card
 from tests.reporting.leaderboard.forging import files_of, find, packed, with_lines
 from tests.target import TARGET
 
-QUERIES = select_task(load("mini"), "retrieval").queries
+QUERIES = select_queries(load("mini"), "retrieval").queries
 
 
 def _target(out: Path, task: str = "retrieval", data: Any = "mini") -> TARGET:

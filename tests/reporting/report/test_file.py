@@ -11,7 +11,7 @@ import pytest
 from target_bench import read_run
 from target_bench.core.text_tables import score_text
 from target_bench.data.load import load
-from target_bench.data.selection import select_task
+from target_bench.data.selection import select_queries
 from target_bench.reporting.report import report_writer, write_report
 from target_bench.reporting.report.report_runs import open_runs
 from target_bench.reporting.report.summary import choose_main_metrics, score_slices
@@ -21,7 +21,7 @@ from tests.target import TARGET
 
 
 def test_questions_and_tables_are_those_of_the_corpus(mini_data: dict[str, Any]) -> None:
-    dataset = select_task(load("mini", "test"), "retrieval")
+    dataset = select_queries(load("mini", "test"), "retrieval")
     queries, tables = mini_data["queries"], mini_data["tables"]
     ids = [tuple(table["id"]) for table in tables]
     assert len(set(ids)) == len(ids)
