@@ -27,7 +27,7 @@ from tests.data.written import asked, write_own
 KEYS = {
     "retrieval": "f4adb2854300",
     "question_answering": "c834f0234fe9",
-    "fact_verification": "a3dbaaab652f",
+    "fact_verification": "081430c4cba5",
     "text_to_sql": "c7156dc4465d",
     "text_to_sql:engine=duckdb": "1a5dc4c32c11",
 }
