@@ -30,22 +30,32 @@ def imap_unordered(work: Callable[[T], R], items: Iterable[T], width: int) -> It
             results.put((None, error))
 
     source, in_flight = iter(items), 0
+
+    def wait() -> tuple[R, None] | tuple[None, BaseException]:
+        nonlocal in_flight
+        while True:
+            with suppress(Empty):
+                result = results.get(timeout=_WAIT)
+                in_flight -= 1
+                return result
+
+    def wait_for_all() -> None:
+        while in_flight:
+            wait()
+
     while True:
-        for item in islice(source, width - in_flight):
-            context, name = copy_context(), "target-bench-request"
-            Thread(target=context.run, args=(run, item), name=name, daemon=True).start()
-            in_flight += 1
+        try:
+            for item in islice(source, width - in_flight):
+                context, name = copy_context(), "target-bench-request"
+                Thread(target=context.run, args=(run, item), name=name, daemon=True).start()
+                in_flight += 1
+        except Exception:  # of the iterable, as of a prompt writer
+            wait_for_all()
+            raise
         if not in_flight:
             return
-        try:
-            result = results.get(timeout=_WAIT)
-        except Empty:
-            continue
-        in_flight -= 1
+        result = wait()
         if result[1] is not None:
-            while in_flight:
-                with suppress(Empty):
-                    results.get(timeout=_WAIT)
-                    in_flight -= 1
+            wait_for_all()
             raise result[1]
         yield result[0]
