@@ -165,7 +165,7 @@ def _to_document(run: "Result") -> dict[str, Any]:
         "error": manifest.error,
         "problem": run.run.problem,
         "code": describe_edited(run, scores) if scores else None,
-        "asked": dict(flatten(manifest.asked.to_json())),
+        "asked": dict(flatten(manifest.command.to_json())),
         "identity": dict(flatten(manifest.identity.content)),
         "environment": dict(flatten(manifest.environment)),
         "seconds": dict(times.seconds),

@@ -74,7 +74,7 @@ def begin_run(
 
 def _list_words(manifest: Manifest, about: str | None) -> list[str]:
     """List the words that a folder's name begins with: task, corpus, split and systems."""
-    identity, command = manifest.identity, manifest.asked
+    identity, command = manifest.identity, manifest.command
     task = f"{identity.task} for {about}" if about else identity.task
     systems = filter(None, (command.retriever, command.generator))
     return [task, identity.corpus, identity.split, *systems]

@@ -198,8 +198,8 @@ def choose_runs(
             rule = f"The baseline of a folder is {BASELINE_OF_FOLDER}; --baseline names it."
             notes = [rule, *notes]
         return folders, None, notes
-    among = [folder for folder in folders if read_manifest(folder).asked.label == baseline]
-    if len({read_manifest(folder).asked.corpus for folder in among}) == len(among):
+    among = [folder for folder in folders if read_manifest(folder).command.label == baseline]
+    if len({read_manifest(folder).command.corpus for folder in among}) == len(among):
         among = among[:1]  # of a method's runs on several corpora any names the method
     (first, *more), _ = (among, []) if len(among) == 1 else find_runs(baseline, out)
     if more:

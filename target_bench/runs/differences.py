@@ -2,7 +2,7 @@
 
 A label has the settings in which a run differs from the others: ``bm25:k1=0.9,b=0.4`` and
 ``bm25:k1=1.2,b=0.4`` are labelled ``bm25:k1=0.9`` and ``bm25:k1=1.2``. A plug-in that only one run
-has is shown with all its settings, and a label that the user gave without any.
+has is shown with all its settings, and a name that the user gave without any.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -32,109 +32,111 @@ _SHORTEST_ID = 6  # characters
 class Plugin(NamedTuple):
     """A plug-in of a run as the command named it."""
 
-    target: str  # the label that the user gave it, else its name, file or module
+    display_name: str  # the name that the user gave it, else its name, file or module
     settings: Mapping[str, str]  # setting -> value, as it was written
-    has_label: bool = False  # whether the user gave it a label
+    has_user_name: bool = False
 
 
-def read_plugins(run: "Result") -> dict[str, Plugin]:
+def read_plugins(result: "Result") -> dict[str, Plugin]:
     """Return kind -> plug-in: retriever, generator and task of a run, as far as it has them."""
-    command, plugins = run.command, {}
+    command, plugins = result.command, {}
     if command.retriever is not None:
-        label = command.retriever_name
-        plugins["retriever"] = _read_plugin("retriever", command.retriever, label)
+        user_name = command.retriever_name
+        plugins["retriever"] = _read_plugin("retriever", command.retriever, user_name)
     if command.generator is not None:
-        label = command.generator_name
-        plugins["generator"] = _read_plugin("generator", command.generator, label)
-    plugins["task"] = _read_plugin("task", command.task or run.identity.task, None)
+        user_name = command.generator_name
+        plugins["generator"] = _read_plugin("generator", command.generator, user_name)
+    plugins["task"] = _read_plugin("task", command.task or result.identity.task, None)
     return plugins
 
 
-def _read_plugin(kind: registry.Kind, text: str, label: str | None) -> Plugin:
+def _read_plugin(kind: registry.Kind, text: str, user_name: str | None) -> Plugin:
     try:
         target, settings = registry.split_settings(kind, text)
         written = split_pairs(settings, text)
     except ConfigError:  # no plug-in, as a file of rankings
         target, written = text, {}
-    return Plugin(label or target, written, has_label=label is not None)
+    return Plugin(user_name or target, written, has_user_name=user_name is not None)
 
 
-def read_settings(run: "Result") -> dict[str, str]:
+def read_settings(result: "Result") -> dict[str, str]:
     """Return setting -> value, as text, of all that a user chose for a run.
 
     Settings of plug-ins are called ``retriever.k1`` and so on; those left at their defaults are
-    not there. The value of ``retriever`` itself is its ``Plugin.target``.
+    not there. The value of ``retriever`` itself is its ``Plugin.display_name``.
     """
-    command = run.command
-    cutoffs = run.rankings_result.identity.top_k
+    command = result.command
+    cutoffs = result.rankings_result.identity.top_k
     chosen: dict[str, Any] = {
-        "corpus": run.identity.corpus,
-        "split": run.identity.split,
+        "corpus": result.identity.corpus,
+        "split": result.identity.split,
         "distractors": " + ".join(command.distractors) or "none",
         "about": command.about,
         "limit": command.limit,
         "k": cutoffs[-1] if cutoffs else None,
         **(command.prompting or {}),
     }
-    if run.identity.has_answers and cutoffs:  # a prompt holds all retrieved tables by default
+    if result.identity.has_answers and cutoffs:  # a prompt holds all retrieved tables by default
         chosen["tables"] = chosen.get("tables") or cutoffs[-1]
     values = {name: str(value) for name, value in chosen.items() if value is not None}
-    for kind, plugin in read_plugins(run).items():
-        values[kind] = plugin.target
+    for kind, plugin in read_plugins(result).items():
+        values[kind] = plugin.display_name
         values |= {f"{kind}.{name}": value for name, value in plugin.settings.items()}
     return values
 
 
-def describe_method(run: "Result") -> tuple[str, ...]:
+def describe_method(result: "Result") -> tuple[str, ...]:
     """Return the settings by which a method is found again on another corpus.
 
-    A plug-in with a label is identified by it, so that one method may have other settings on each
-    corpus.
+    A plug-in that the user named is identified by the name, so that one method may have other
+    settings on each corpus.
     """
-    values = read_settings(run)
+    values = read_settings(result)
     for name in _DATA:
         values.pop(name, None)
-    if not run.identity.has_answers:
+    if not result.identity.has_answers:
         values.pop("k", None)  # a deeper ranking is of the same method, a longer prompt is not
-    labelled = tuple(f"{kind}." for kind, plugin in read_plugins(run).items() if plugin.has_label)
+    named = tuple(
+        f"{kind}." for kind, plugin in read_plugins(result).items() if plugin.has_user_name
+    )
     return tuple(
-        f"{name}={value}" for name, value in sorted(values.items()) if not name.startswith(labelled)
+        f"{name}={value}" for name, value in sorted(values.items()) if not name.startswith(named)
     )
 
 
-def describe_system(run: "Result") -> tuple[str, ...]:
+def describe_system(result: "Result") -> tuple[str, ...]:
     """Return all settings of a run; runs that have them in common are of one system."""
-    values = read_settings(run)
-    for path, value in flatten(run.identity.content):
+    values = read_settings(result)
+    for path, value in flatten(result.identity.content):
         if "config." in path:  # constructor arguments of an object made in Python
             values[path] = str(value)
     return tuple(f"{name}={value}" for name, value in sorted(values.items()))
 
 
-def find_varying(runs: Sequence[Mapping[str, str]]) -> list[str]:
+def find_varying(settings: Sequence[Mapping[str, str]]) -> list[str]:
     """Return the settings in which some of the runs differ, plug-ins first."""
-    names = dict.fromkeys(name for run in runs for name in run)
-    different = [name for name in names if len({run.get(name) for run in runs}) > 1]
+    names = dict.fromkeys(name for values in settings for name in values)
+    different = [name for name in names if len({values.get(name) for values in settings}) > 1]
     return sorted(different, key=lambda name: name.partition(".")[0] not in PLUGINS)
 
 
 # Labels
 
 
-def make_labels(runs: Sequence["Result"]) -> list[str]:
+def make_labels(results: Sequence["Result"]) -> list[str]:
     """Return a label for each run, no two alike.
 
-    It is the label that the user gave, or the plug-in with the settings that differ from the other
+    It is the name that the user gave, or the plug-in with the settings that differ from the other
     runs of this plug-in. Runs that agree in these get in brackets what else they differ in: other
     settings, else the beginning of their id, else the folder.
     """
-    plugins = [read_plugins(run) for run in runs]
+    plugins = [read_plugins(result) for result in results]
     retrievers = _label_plugins([each.get("retriever") for each in plugins])
     generators = _label_plugins([each.get("generator") for each in plugins])
     pairs = zip(retrievers, generators, strict=True)
     labels = [" + ".join(filter(None, pair)) for pair in pairs]
-    labels = _make_unique(labels, runs, _tell_apart_by_settings)
-    return _make_unique(labels, runs, _tell_apart_by_ids)
+    labels = _make_unique(labels, results, _tell_apart_by_settings)
+    return _make_unique(labels, results, _tell_apart_by_ids)
 
 
 def _label_plugins(plugins: Sequence[Plugin | None]) -> list[str]:
@@ -144,35 +146,35 @@ def _label_plugins(plugins: Sequence[Plugin | None]) -> list[str]:
         if plugin is None:
             texts.append("")
             continue
-        same_target = [p.settings for p in plugins if p is not None and p.target == plugin.target]
-        if len(same_target) > 1:
-            names = find_varying(same_target)
+        namesakes = [p.settings for p in plugins if p and p.display_name == plugin.display_name]
+        if len(namesakes) > 1:
+            names = find_varying(namesakes)
         else:
-            names = [] if plugin.has_label else list(plugin.settings)
+            names = [] if plugin.has_user_name else list(plugin.settings)
         written = ",".join(f"{k}={value}" for k, value in plugin.settings.items() if k in names)
-        texts.append(f"{plugin.target}:{written}" if written else plugin.target)
+        texts.append(f"{plugin.display_name}:{written}" if written else plugin.display_name)
     return texts
 
 
 def _make_unique(
     labels: Sequence[str],
-    runs: Sequence["Result"],
+    results: Sequence["Result"],
     tell_apart: Callable[[Sequence["Result"]], Sequence[str]],
 ) -> list[str]:
     """Return the labels; those that several runs share with the text that tells them apart."""
     unique = list(labels)
     for label in {label for label in labels if labels.count(label) > 1}:
         indices = [i for i, other in enumerate(labels) if other == label]
-        for i, difference in zip(indices, tell_apart([runs[i] for i in indices]), strict=True):
+        for i, difference in zip(indices, tell_apart([results[i] for i in indices]), strict=True):
             unique[i] = f"{label} ({difference})" if difference else label
     return unique
 
 
-def _tell_apart_by_settings(runs: Sequence["Result"]) -> list[str]:
-    settings = [read_settings(run) for run in runs]
+def _tell_apart_by_settings(results: Sequence["Result"]) -> list[str]:
+    settings = [read_settings(result) for result in results]
     names = find_varying(settings)
     texts = ([_format_setting(name, values.get(name)) for name in names] for values in settings)
-    return [", ".join(filter(None, of_run)) for of_run in texts]
+    return [", ".join(filter(None, parts)) for parts in texts]
 
 
 def _format_setting(name: str, value: str | None) -> str:
@@ -183,10 +185,10 @@ def _format_setting(name: str, value: str | None) -> str:
     return f"{name}=default" if value is None else f"{name}={value}"
 
 
-def _tell_apart_by_ids(runs: Sequence["Result"]) -> list[str]:
-    ids = [run.run.key for run in runs]
+def _tell_apart_by_ids(results: Sequence["Result"]) -> list[str]:
+    ids = [result.run.key for result in results]
     if len(set(ids)) < len(ids):  # copies of one run in several folders
-        return [str(run.folder) for run in runs]
+        return [str(result.folder) for result in results]
     n = _SHORTEST_ID
     while len({run_id[:n] for run_id in ids}) < len(ids):
         n += 1
@@ -204,9 +206,9 @@ _DATA_WORDS = {
 }
 
 
-def check_same_data(runs: Sequence["Result"], entries: Iterable[str], advice: str) -> None:
+def check_same_data(results: Sequence["Result"], entries: Iterable[str], advice: str) -> None:
     """Raise ``DataError`` unless runs agree in these entries of their identities."""
-    first, *others = runs
+    first, *others = results
     for other in others:
         for entry in entries:
             if getattr(first.identity, entry) != getattr(other.identity, entry):
@@ -216,9 +218,9 @@ def check_same_data(runs: Sequence["Result"], entries: Iterable[str], advice: st
                 )
 
 
-def _describe_data_difference(run: "Result", other: "Result", entry: str) -> str:
+def _describe_data_difference(result: "Result", other: "Result", entry: str) -> str:
     """Return the options in which runs differ, else the files, else the values of an entry."""
-    mine, theirs = read_data_options(run), read_data_options(other)
+    mine, theirs = read_data_options(result), read_data_options(other)
     options = [
         f"{name} {format_option(mine[name])} and {format_option(theirs[name])}"
         for name in mine
@@ -226,20 +228,21 @@ def _describe_data_difference(run: "Result", other: "Result", entry: str) -> str
     ]
     if options:
         return ", ".join(options)
-    files = {name for name, _ in run.run.manifest.files.items() ^ other.run.manifest.files.items()}
+    my_files, their_files = result.run.manifest.files, other.run.manifest.files
+    files = {name for name, _ in my_files.items() ^ their_files.items()}
     if files:
         return f"files differ, as {list_first(sorted(files), 3)}"
-    return f"{getattr(run.identity, entry):.12} and {getattr(other.identity, entry):.12}"
+    return f"{getattr(result.identity, entry):.12} and {getattr(other.identity, entry):.12}"
 
 
-def read_data_options(run: "Result") -> dict[str, Any]:
+def read_data_options(result: "Result") -> dict[str, Any]:
     """Return option -> value of all that chooses the task, tables and queries of a run."""
-    command = run.command
+    command = result.command
     return {
-        "task": run.identity.task,
-        "corpus": run.identity.corpus,
-        "split": run.identity.split,
-        "queries": run.run.manifest.queries,
+        "task": result.identity.task,
+        "corpus": result.identity.corpus,
+        "split": result.identity.split,
+        "queries": result.run.manifest.queries,
         "distractors": command.distractors,
         "about": command.about,
         "limit": command.limit,
@@ -254,21 +257,22 @@ def format_option(value: Any) -> str:
 
 
 def check_same_slices(
-    runs: Sequence["Result"], names: Sequence[str], metrics: Sequence[str]
+    results: Sequence["Result"], names: Sequence[str], metrics: Sequence[str]
 ) -> None:
     """Raise ``DataError`` unless each query has the same value of these properties in all runs.
 
     Rankings are reused without the properties of their queries, so these can differ.
     """
+    first, *others = results
     properties = set(names)
     if any("[db]" in metric for metric in metrics):
         properties.add("db_id")
     for name in sorted(properties):
-        for other in runs[1:]:
+        for other in others:
             theirs = other.queries.properties.get(name)
-            if theirs is not None and theirs != runs[0].queries.properties.get(name):
+            if theirs is not None and theirs != first.queries.properties.get(name):
                 raise DataError(
-                    f"{runs[0].folder.name} and {other.folder.name} differ in the {name} of their "
+                    f"{first.folder.name} and {other.folder.name} differ in the {name} of their "
                     "queries. A property of answers is shown of one run: runs show RUN --by "
                     f"{name}. Else the data were changed in between: run both again; rankings are "
                     "reused"

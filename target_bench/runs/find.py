@@ -89,13 +89,13 @@ def find_runs_by_label(name: str, root: Path) -> list[Path]:
     if Path(name).exists() or (root / name).exists() or _find_by_beginning(name, root):
         return []
     runs = [(folder, command) for folder, command in _read_commands(root) if command.label == name]
-    return [f for f, command in runs if not command.is_basis] or [f for f, _ in runs]
+    return [f for f, command in runs if not command.ranks_part_of_queries] or [f for f, _ in runs]
 
 
 def _read_commands(root: Path) -> Iterator[tuple[Path, Command]]:
     for folder in list_run_folders(root) if root.is_dir() else []:
         with suppress(StoreError):
-            yield folder, read_manifest(folder).asked
+            yield folder, read_manifest(folder).command
 
 
 def _find_by_beginning(name: str | Path, root: Path) -> list[Path]:

@@ -123,8 +123,8 @@ class Command(Entries):
     prompting: dict[str, Any] | None = None
 
     @property
-    def is_basis(self) -> bool:
-        """Whether it is of rankings that were made for answers to some of the questions."""
+    def ranks_part_of_queries(self) -> bool:
+        """Whether only the queries about one task were ranked, to build answers on."""
         return self.about is not None and self.generator is None
 
     @property
@@ -159,7 +159,7 @@ class Manifest(Entries):
     format: Literal[2] = FORMAT
     id: str = ""  # name of the folder when it was made
     identity: Identity
-    asked: Command
+    command: Command = Field(alias="asked")
     status: Status | None = None
     error: str | None = None  # what ended the last work; credentials are masked
     queries: Count | None = None
@@ -184,7 +184,7 @@ class Manifest(Entries):
     def to_json(self) -> dict[str, Any]:
         """Return the document without its seal; an entry of ours that says nothing is left out."""
         document = _to_plain_json(self.model_dump(by_alias=True, exclude_none=True))
-        document |= {"identity": self.identity.content, "asked": self.asked.to_json()}
+        document |= {"identity": self.identity.content, "asked": self.command.to_json()}
         unknown = self.model_extra or {}  # of a later version: kept as it is
         return {n: value for n, value in document.items() if n in unknown or value not in ({}, [])}
 

@@ -48,21 +48,20 @@ def find_newest_runs(
         shared: what all must have in common, as ``COMPARED``.
         labels: if these are not all among the runs, the data of the next older run are tried.
     """
-    runs, n_unreadable = _read_finished(root)
-    if not runs:
+    results, n_unreadable = _read_finished(root)
+    if not results:
         raise StoreError(f"{root}: holds no finished run; target-bench run mini makes some")
-    tried = []
-    # Rankings that were made for answers to some of the questions come last.
-    for newest in sorted(runs, key=lambda run: (run.command.is_basis, -_read_start(run))):
+    tried: list[list[Any]] = []
+    for newest in sorted(results, key=_newest_key):
         data = _read_data(newest)
         values = [data[name] for name in shared]
         if values in tried:
             continue
         tried.append(values)
-        systems, left_out = _find_systems(newest, runs, shared)
-        if {run.command.label for run in systems}.issuperset(labels):
+        systems, left_out = _find_systems(newest, results, shared)
+        if {result.command.label for result in systems}.issuperset(labels):
             baseline = min(systems, key=_baseline_key)
-            others = [run.folder for run in systems if run is not baseline]
+            others = [result.folder for result in systems if result is not baseline]
             sentence = _describe_left_out(left_out, n_unreadable, root)
             return NewestRuns([baseline.folder, *others], sentence)
     return NewestRuns([], None)
@@ -74,19 +73,21 @@ def find_newest_runs_of_corpora(root: Path) -> NewestRuns:
     A corpus on which the baseline was not run is left out.
     """
     first = find_newest_runs(root)
-    runs, n_unreadable = _read_finished(root)
-    newest = [run for run in runs if run.folder in first.folders][-1]
+    results, n_unreadable = _read_finished(root)
+    newest = [result for result in results if result.folder in first.folders][-1]
     newest_of_corpus = {
-        run.identity.corpus: run for run in runs if _read_options(run) == _read_options(newest)
+        result.identity.corpus: result
+        for result in results
+        if _read_options(result) == _read_options(newest)
     }
     del newest_of_corpus[newest.identity.corpus]
     baseline = describe_method(Result(first.folders[0]))
     added: list[Path] = []
-    for run in newest_of_corpus.values():
-        systems, _ = _find_systems(run, runs, COMPARED)
+    for result in newest_of_corpus.values():
+        systems, _ = _find_systems(result, results, COMPARED)
         if any(describe_method(system) == baseline for system in systems):
             added += [system.folder for system in systems]
-    others = [run for run in runs if run.folder not in added]
+    others = [result for result in results if result.folder not in added]
     _, left_out = _find_systems(newest, others, COMPARED)
     sentence = _describe_left_out(left_out, n_unreadable, root)
     return NewestRuns([*first.folders, *added], sentence)
@@ -94,74 +95,81 @@ def find_newest_runs_of_corpora(root: Path) -> NewestRuns:
 
 def _read_finished(root: Path) -> tuple[list[Result], int]:
     """Return the finished runs, oldest first, and how many more cannot be read."""
-    runs, n_unreadable = [], 0
-    for run in map(Result, list_run_folders(root)):
-        if run.run.is_scored:
+    results, n_unreadable = [], 0
+    for result in map(Result, list_run_folders(root)):
+        if result.run.is_scored:
             try:
-                _ = run.rankings_result.run.manifest, run.scores  # read here, to raise here
+                _ = result.rankings_result.run.manifest, result.scores  # read here, to raise here
             except StoreError:
                 n_unreadable += 1
             else:
-                runs.append(run)
-    return sorted(runs, key=_read_start), n_unreadable
+                results.append(result)
+    return sorted(results, key=_read_start), n_unreadable
 
 
-def _read_start(run: Result) -> float:
+def _read_start(result: Result) -> float:
     """Return when a run began; one that did not record it is the oldest."""
-    started = run.run.manifest.started
+    started = result.run.manifest.started
     return datetime.fromisoformat(started).timestamp() if started else 0.0
 
 
-def _read_data(run: Result) -> dict[str, Any]:
+def _newest_key(result: Result) -> tuple[bool, float]:
+    """Sort the newest first, and after all others rankings that answers are built on."""
+    return result.command.ranks_part_of_queries, -_read_start(result)
+
+
+def _read_data(result: Result) -> dict[str, Any]:
     return {
-        "task": run.identity.task,
-        "tables": run.identity.corpus_fingerprint,
-        "queries": run.identity.queries_fingerprint,
-        "cutoffs": run.identity.top_k,
+        "task": result.identity.task,
+        "tables": result.identity.corpus_fingerprint,
+        "queries": result.identity.queries_fingerprint,
+        "cutoffs": result.identity.top_k,
     }
 
 
-def _read_options(run: Result) -> tuple[Any, ...]:
+def _read_options(result: Result) -> tuple[Any, ...]:
     """Return what runs in a comparison of several corpora have in common."""
-    command, identity = run.command, run.identity
+    command, identity = result.command, result.identity
     are_all_queries = command.about is None  # the task in about may differ between corpora
     return identity.task, are_all_queries, command.limit, command.distractors, identity.top_k
 
 
 def _find_systems(
-    newest: Result, runs: Sequence[Result], shared: Sequence[str]
+    newest: Result, results: Sequence[Result], shared: Sequence[str]
 ) -> tuple[list[Result], Counter[str]]:
     """Return the newest run of each system, and reason -> number of runs that are left out."""
-    used_by_answers = {run.rankings_result.folder for run in runs if run.rankings_result is not run}
+    used_by_answers = {
+        result.rankings_result.folder for result in results if result.rankings_result is not result
+    }
     expected = _read_data(newest)
     systems: dict[tuple[Any, ...], Result] = {}
     left_out: Counter[str] = Counter()
-    for run in runs:  # the oldest first
-        data = _read_data(run)
+    for result in results:  # the oldest first
+        data = _read_data(result)
         different = [name for name in shared if data[name] != expected[name]]
         if not different:
-            system = (describe_system(run), data["task"], data["tables"], data["queries"])
+            system = (describe_system(result), data["task"], data["tables"], data["queries"])
             if systems.pop(system, None):
                 left_out["older, of the same system"] += 1
-            systems[system] = run
-        elif run.folder not in used_by_answers:
-            left_out[_describe_difference(run, newest, different[0])] += 1
+            systems[system] = result
+        elif result.folder not in used_by_answers:
+            left_out[_describe_difference(result, newest, different[0])] += 1
     return list(systems.values()), left_out
 
 
-def _describe_difference(run: Result, newest: Result, different: str) -> str:
+def _describe_difference(result: Result, newest: Result, different: str) -> str:
     """Return the first option in which a run differs from the newest, else the data."""
-    mine, theirs = (read_data_options(r) | {"cutoffs": r.identity.top_k} for r in (run, newest))
+    mine, theirs = (read_data_options(r) | {"cutoffs": r.identity.top_k} for r in (result, newest))
     for name in mine:
         if name != "queries" and mine[name] != theirs[name]:  # their number follows from others
             return f"with {name} {format_option(mine[name])}"
     return f"on other {different}"
 
 
-def _baseline_key(run: Result) -> tuple[bool, bool, float]:
+def _baseline_key(result: Result) -> tuple[bool, bool, float]:
     """Sort the baseline first, and upper and lower bounds last."""
-    is_plain_bm25 = run.command.retriever == "bm25" == run.command.names[0]
-    return run.identity.is_bound, not is_plain_bm25, _read_start(run)
+    is_plain_bm25 = result.command.retriever == "bm25" == result.command.names[0]
+    return result.identity.is_bound, not is_plain_bm25, _read_start(result)
 
 
 def _describe_left_out(left_out: Counter[str], n_unreadable: int, root: Path) -> str | None:

@@ -74,7 +74,7 @@ class Result:
 
     Args:
         run: the run, or its folder.
-        queries: with their texts and gold tables, if they are at hand.
+        queries: the queries that were asked, if they are at hand; the folder has no texts of them.
 
     Attributes:
         run: what the folder holds beside the scores: manifest, rankings, answers, status.
@@ -84,7 +84,7 @@ class Result:
     def __init__(self, run: Run | str | Path, queries: Sequence[Query] = ()) -> None:
         self.run = run if isinstance(run, Run) else Run(run)
         self.by: tuple[str, ...] = ()
-        self._texts = queries
+        self._asked_queries = queries
 
     def __getitem__(self, metric: str) -> Score:
         """Return the score of a metric, also of the rankings that answers are built on.
@@ -182,7 +182,7 @@ class Result:
 
     @cached_property
     def errors(self) -> Mapping[str, str]:
-        """Query id -> what went wrong, of failed queries and, after ``NOT_JUDGED``, of judges."""
+        """Query id -> its error; ``NOT_JUDGED`` stands before that of a judge that failed."""
         not_judged = {
             query_id: NOT_JUDGED + "; ".join(f"{judge}: {e}" for judge, e in failed.items())
             for query_id, record in self.run.judgements.items()
@@ -290,14 +290,16 @@ class Results(Sequence[Result]):
 
     def _find(self, name: str) -> Result:
         matches = [
-            run for run in self if name == run.command.label or name in run.command.names[:1]
+            result
+            for result in self
+            if name == result.command.label or name in result.command.names[:1]
         ]
         if len(matches) == 1:
             return matches[0]
         listed = [
-            f"{i}: {run.command.label} on {run.identity.data}, {run.identity.task}"
-            for i, run in enumerate(self)
-            if run in matches or not matches
+            f"{i}: {result.command.label} on {result.identity.data}, {result.identity.task}"
+            for i, result in enumerate(self)
+            if result in matches or not matches
         ]
         how_many = f"{len(matches)} results are" if matches else "no result is"
         raise ConfigError(
@@ -348,12 +350,12 @@ class Results(Sequence[Result]):
         tables = [schema.empty_table()]
         for result in self._results:
             rows = pyarrow.table(_to_columns(result), schema)
-            for run in dict.fromkeys((result.rankings_result, result)):
-                index = {query_id: i for i, query_id in enumerate(run.queries.ids)}
+            for scored in dict.fromkeys((result.rankings_result, result)):
+                index = {query_id: i for i, query_id in enumerate(scored.queries.ids)}
                 order = [index.get(query_id, -1) for query_id in rows["query_id"].to_pylist()]
-                if run is not result and result.identity.is_no_context:
+                if scored is not result and result.identity.is_no_context:
                     order = [-1] * len(order)
-                for metric, values in run.queries.values.items():
+                for metric, values in scored.queries.values.items():
                     column = np.append(values, np.nan)[order]  # -1 takes the last
                     rows = rows.append_column(metric, pyarrow.array(column, from_pandas=True))
             tables.append(rows)
@@ -434,20 +436,20 @@ def read_runs(root: str | Path = "runs") -> Results:
 
 def _to_columns(result: Result) -> dict[str, list[Any]]:
     """Return column -> value of each query: what was run, the query, its ranking and its answer."""
-    queries = {query.id: query for query in result._texts}
+    asked = {query.id: query for query in result._asked_queries}
     ids = list(result.queries.ids)
-    if queries:  # in the order of the dataset; of answers those without a reference too
+    if asked:  # in the order of the dataset; of answers those without a reference too
         scored = set(ids)
-        ids = [i for i in queries if result.identity.has_answers or i in scored]
-    texts = [queries.get(query_id) for query_id in ids]
+        ids = [i for i in asked if result.identity.has_answers or i in scored]
+    queries = [asked.get(query_id) for query_id in ids]  # None where the texts are not at hand
     command = result.command
     has_ranking, has_answer = command.retriever is not None, command.generator is not None
     return {
         **{name: [value] * len(ids) for name, value in describe_request(result).items()},
         "name": [result.command.label] * len(ids),
         "query_id": ids,
-        "query": [query and query.text for query in texts],
-        "gold": [query and list(map(str, query.gold)) for query in texts],
+        "query": [query and query.text for query in queries],
+        "gold": [query and list(map(str, query.gold)) for query in queries],
         "ranking": [
             list(map(str, result.run.rankings[q].tables)) if has_ranking else None for q in ids
         ],

@@ -119,8 +119,8 @@ class Run:
 
     @property
     def command(self) -> Command:
-        """The words of the command; of a fresh run those of the last one."""
-        return (self._draft or self.manifest).asked
+        """The words of the command that works here; without one, the recorded words."""
+        return (self._draft or self.manifest).command
 
     @property
     def is_scored(self) -> bool:
@@ -243,11 +243,11 @@ class Run:
         """Write the manifest of a new run, if nothing is recorded yet."""
         if self._draft is None or not self.is_new:
             return
-        command = self._draft.asked
+        command = self._draft.command
         if command.options is not None:  # how it is scored is recorded with the scores
             options = {n: v for n, v in command.options.items() if n not in _SCORED_BY}
             command = command.model_copy(update={"options": options})
-        entries = {"id": self.folder.name, "asked": command, "status": "running"}
+        entries = {"id": self.folder.name, "command": command, "status": "running"}
         self._write(self._draft.model_copy(update=entries))
 
     def mark_running(self, **entries: Any) -> None:
@@ -263,8 +263,8 @@ class Run:
         paths = (self.folder / log.file for log in LOGS)
         with storage_errors("be read", self.folder):
             logs = {path.name: digest(path) for path in paths if path.exists()}
-        asked = _add_names_and_metrics(self.manifest.asked, self.command)
-        self.write_manifest(status="finished", error=None, logs=logs, asked=asked, **entries)
+        command = _add_names_and_metrics(self.manifest.command, self.command)
+        self.write_manifest(status="finished", error=None, logs=logs, command=command, **entries)
 
     def complete(
         self,
@@ -352,16 +352,16 @@ def _add_names_and_metrics(first: Command, command: Command) -> Command:
     return first.model_copy(update={"options": options, **names})
 
 
-def open_run(root: Path, label: Iterable[str], manifest: Manifest) -> Run:
+def open_run(root: Path, words: Iterable[str], manifest: Manifest) -> Run:
     """Open the run of an identity to work in it; its folder is created if it is not there.
 
     Args:
         root: the folder of all runs.
-        label: words before the hash of the identity, in the name of the folder.
+        words: stand before the hash of the identity in the name of the folder.
         manifest: what is written if nothing is recorded yet; its identity says which run it is.
     """
-    words = [re.sub(r"[^a-z0-9.]+", "-", word.lower()).strip("-") for word in label]
-    name = "-".join([*(word[:40] for word in words), manifest.identity.key])
+    plain = [re.sub(r"[^a-z0-9.]+", "-", word.lower()).strip("-") for word in words]
+    name = "-".join([*(word[:40] for word in plain), manifest.identity.key])
     # The same run may be there under a name with other words.
     folder = find_folder(root, manifest.identity.content) or root / name
     with storage_errors("be created", folder):

@@ -66,12 +66,12 @@ def write_copies(folder: Path, sources: Sources) -> None:
         write_file(folder / SOURCE / name, text.encode("utf-8", "backslashreplace"))
 
 
-def read_copies(run: Result) -> dict[str, bytes]:
+def read_copies(result: Result) -> dict[str, bytes]:
     """Return name -> content of the copies in a run folder."""
     copies = {}
-    for name in run.run.manifest.code:
+    for name in result.run.manifest.code:
         with suppress(OSError):  # there are none after run --no-source
-            copies[name] = (run.folder / SOURCE / name).read_bytes()
+            copies[name] = (result.folder / SOURCE / name).read_bytes()
     return copies
 
 
@@ -148,7 +148,7 @@ def _list_changed_lines(before: bytes, after: bytes) -> str:
 def _find_data_changes(before: Manifest, after: Manifest) -> Iterator[Change]:
     changed_options = set()
     for name in ("limit", "distractors", "about"):
-        old, new = getattr(before.asked, name), getattr(after.asked, name)
+        old, new = getattr(before.command, name), getattr(after.command, name)
         if old != new:
             changed_options.add(name)
             yield Change(f"{name} changed", _describe_values(old, new))
@@ -162,8 +162,8 @@ def _find_data_changes(before: Manifest, after: Manifest) -> Iterator[Change]:
         yield from _find_file_changes(before, after) or [
             Change("the questions or their gold changed")
         ]
-    if (tables or queries) and before.asked.corpus != after.asked.corpus:
-        values = _describe_values(before.asked.corpus, after.asked.corpus)
+    if (tables or queries) and before.command.corpus != after.command.corpus:
+        values = _describe_values(before.command.corpus, after.command.corpus)
         yield Change("the corpus is asked for in another way", values)
 
 
@@ -206,7 +206,7 @@ def _find_metric_changes(
             yield Change(f"metric {name} is computed in another way")
         else:
             yield Change(f"metric {name} was {'removed' if name in earlier else 'added'}")
-    old, new = ((r.asked.options or {}).get("metrics") or [] for r in (before, after))
+    old, new = ((r.command.options or {}).get("metrics") or [] for r in (before, after))
     for text in sorted({*old} ^ {*new}):
         yield Change(f"metric {text} was {'removed' if text in old else 'added'}")
 
@@ -275,13 +275,13 @@ def explain_new(run: Run, manifest: Manifest, sources: Sources) -> str:
     return f"new run: {first.what} since {since}{detail}{more}"
 
 
-def _read_start(run: Result) -> datetime:
-    return datetime.fromisoformat(str(run.run.manifest.started))
+def _read_start(result: Result) -> datetime:
+    return datetime.fromisoformat(str(result.run.manifest.started))
 
 
 def _find_same_command(run: Run) -> Iterator[Result]:
     """Yield the other runs of the same task, corpus, split and labels."""
-    command = run.manifest.asked
+    command = run.manifest.command
     prefix = run.folder.name.rpartition("-")[0]
     for folder in list_run_folders(run.folder.parent):
         if folder != run.folder and folder.name.rpartition("-")[0] == prefix:

@@ -91,7 +91,7 @@ def test_an_identity_of_answers_names_their_retriever() -> None:
     identity = run_identity(retrieval=retrieval, generator={"class": "c:D"})
     asked = {"corpus": None, "distractors": ["x"], "retriever": "bm25", "generator": "gold"}
     answers = Manifest.model_validate({**REQUIRED, "identity": identity, "asked": asked})
-    assert answers.asked.label == "bm25 + gold"
+    assert answers.command.label == "bm25 + gold"
     assert answers.identity.retriever == {"class": "a:B"}
     assert (answers.identity.has_answers, answers.identity.prompt_tables) == (True, 2)
 

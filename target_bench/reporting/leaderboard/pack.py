@@ -45,7 +45,7 @@ def pack(folders: Sequence[Path], card: Card, out: Path) -> Path:
     for folder in add_retrievals(folders):
         manifest = read_manifest(folder)
         try:
-            asked, task = manifest.asked, manifest.identity.task
+            asked, task = manifest.command, manifest.identity.task
             check_registered(str(folder), task, _name_corpus(manifest), *asked.distractors)
             run = _publish_manifest(folder, manifest)
         except ValidationError as error:
@@ -79,7 +79,7 @@ def add_retrievals(folders: Sequence[Path]) -> list[Path]:
     """Return run folders, and those of the rankings that their answers are built on, by name."""
     found = {folder.resolve() for folder in folders}
     for folder in list(found):
-        if (name := read_manifest(folder).asked.retrieval_run) is not None:
+        if (name := read_manifest(folder).command.retrieval_run) is not None:
             found.add(folder.parent / name)
     return sorted(found, key=lambda folder: (folder.name, folder))
 
@@ -90,12 +90,12 @@ def list_corpora(folders: Sequence[Path]) -> list[str]:
 
 
 def _name_corpus(manifest: Manifest) -> str:
-    name = manifest.asked.corpus
+    name = manifest.command.corpus
     return "(made in Python)" if name is None else registry.spell_name("corpus", name)
 
 
 def _publish_manifest(folder: Path, manifest: Manifest) -> RunManifest:
-    asked, identity = manifest.asked, manifest.identity
+    asked, identity = manifest.command, manifest.identity
     run = Result(folder)
     if run.run.status != "finished":
         why = f" ({run.run.problem})" if run.run.status == "damaged" else ""
