@@ -140,11 +140,11 @@ def verify(
 
 
 def _print_scores(entry: "Entry") -> None:
-    from target_bench.metrics.scores import find_spec, headline, table_metrics
+    from target_bench.metrics.scores import find_main_metric, find_spec, list_column_metrics
 
     for run in entry.runs:
         its, scores = run.manifest, run.scores
-        names = table_metrics(scores) if its.generator else [headline(scores)]
+        names = list_column_metrics(scores) if its.generator else [find_main_metric(scores)]
         figures = ", ".join(f"{n} {find_spec(n, scores[n]).text(scores[n].value)}" for n in names)
         systems = " + ".join(filter(None, (its.retriever, its.generator)))
         say(f"{its.corpus} {its.split}, {its.task}, {systems}: {figures}")

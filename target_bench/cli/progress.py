@@ -247,11 +247,11 @@ class SweepView(TerminalObserver):
 
 def _show_main_score(scores: "Mapping[str, Score]") -> str:
     """Return metric and value of the main score; empty where there is none, or over no query."""
-    from target_bench.metrics.scores import find_spec, headline
+    from target_bench.metrics.scores import find_main_metric, find_spec
 
     if not scores:
         return ""
-    metric = headline(scores)
+    metric = find_main_metric(scores)
     score = scores[metric]
     if isnan(score.value):
         return ""

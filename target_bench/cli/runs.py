@@ -68,7 +68,7 @@ _LISTED = ("id\ntask", "corpus\nrun", "queries", "score\nstarted")
 
 def _to_line(run: "Run") -> dict[str, Any]:
     """Return a run as ``runs list --format json`` prints it; unreadable entries are empty."""
-    from target_bench.metrics.scores import find_spec, headline
+    from target_bench.metrics.scores import find_main_metric, find_spec
     from target_bench.runs.score_files import read_scores
 
     line: dict[str, Any] = {"folder": str(run.folder), "state": run.status, "problem": run.problem}
@@ -83,7 +83,7 @@ def _to_line(run: "Run") -> dict[str, Any]:
         stored = read_scores(run.folder) if run.is_scored else None
         line["queries"] = stored.n_queries if stored else manifest.queries
         if stored and stored.scores:
-            metric = headline(stored.scores)
+            metric = find_main_metric(stored.scores)
             score = stored.scores[metric]
             line |= {"metric": metric, "digits": find_spec(metric, score).digits}
             # The empty rankings of no-context have no score that says anything.
@@ -191,7 +191,7 @@ def _show(document: dict[str, Any], verbose: bool) -> None:
 
     Unless ``verbose``: the main metrics, the identity, and the first entries of other parts.
     """
-    from target_bench.metrics.scores import find_spec, main_metrics
+    from target_bench.metrics.scores import find_spec, list_main_metrics
 
     scores = document.pop("scores")
     parts = {name: part for name, part in document.items() if isinstance(part, dict)}
@@ -199,7 +199,7 @@ def _show(document: dict[str, Any], verbose: bool) -> None:
         if name not in parts:
             say_wrapped(f"{name}: {value}", "  ")
     rows = []
-    for name in scores if verbose or not scores else main_metrics(scores):
+    for name in scores if verbose or not scores else list_main_metrics(scores):
         score, spec = scores[name], find_spec(name, scores[name])
         bounds = (score["low"], score["high"])  # there are none over no query
         interval = "" if None in bounds else spec.interval(*bounds)

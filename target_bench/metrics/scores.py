@@ -49,7 +49,7 @@ _NAMES_IN_PAPERS_AT_K = {
 }
 """Names in papers on sets of tables -> names here, of the whole set and at a cutoff."""
 
-Scores = Iterable[str] | Mapping[str, Any]
+ScoresOrNames = Iterable[str] | Mapping[str, Any]
 """Names of metrics, or name -> score: a ``Score``, what ``Score.to_json`` wrote, or a number."""
 
 
@@ -104,7 +104,7 @@ def canonical_name(name: str) -> str:
     return _NAMES_IN_PAPERS.get(name, name)
 
 
-def find_specs(scores: Scores) -> dict[str, MetricSpec]:
+def find_specs(scores: ScoresOrNames) -> dict[str, MetricSpec]:
     """Find the declarations of the metrics of a run: name -> declaration, in the run's order."""
     if isinstance(scores, Mapping):
         return {name: find_spec(name, score) for name, score in scores.items()}
@@ -218,7 +218,7 @@ def have_short_answers(queries: Sequence[Query]) -> bool:
     return bool(words) and median(words) <= MOST_WORDS
 
 
-def answer_metrics(scores: Scores, include_long: bool = False) -> list[str]:
+def list_answer_metrics(scores: ScoresOrNames, include_long: bool = False) -> list[str]:
     """List the main metrics of answers among those of a run, that of its task first.
 
     Where the first is for short references, those for long ones are left out, unless
@@ -237,21 +237,21 @@ def answer_metrics(scores: Scores, include_long: bool = False) -> list[str]:
     return [main, *short, *(long if include_long else [])]
 
 
-def ranking_metrics(scores: Scores) -> list[str]:
+def list_ranking_metrics(scores: ScoresOrNames) -> list[str]:
     """List the main metrics of rankings among those of a run, by rank and cutoff."""
     specs = find_specs(scores)
     ranked = [n for n, s in specs.items() if s.scores == RANKINGS and s.rank is not None]
     return sorted(ranked, key=lambda name: (_rank(specs[name]), _split_cutoff(name)[1]))
 
 
-def main_metrics(scores: Scores) -> list[str]:
+def list_main_metrics(scores: ScoresOrNames) -> list[str]:
     """List the main metrics of answers; without any, those of rankings; without any, all."""
-    return answer_metrics(scores) or ranking_metrics(scores) or list(find_specs(scores))
+    return list_answer_metrics(scores) or list_ranking_metrics(scores) or list(find_specs(scores))
 
 
-def headline(scores: Scores, k: int | None = None) -> str:
+def find_main_metric(scores: ScoresOrNames, k: int | None = None) -> str:
     """Return the main metric, at cutoff k if it was computed there, else at its largest cutoff."""
-    cutoffs = _find_cutoffs(main_metrics(scores))
+    cutoffs = _find_cutoffs(list_main_metrics(scores))
     return cutoffs[k] if k in cutoffs else cutoffs[max(cutoffs)]
 
 
@@ -262,20 +262,20 @@ def _find_cutoffs(names: Sequence[str]) -> dict[int, str]:
     return {k: name for name, (its_family, k) in splits.items() if its_family == family}
 
 
-def find_main_metric(
+def choose_metric_between_runs(
     *groups: Sequence[Mapping[str, Any]], k: int | None = None, n_tables: int | None = None
 ) -> tuple[str, str | None]:
     """Return the main metric of runs, and a note where it cannot choose between them.
 
-    ``find_main_metric([run.scores for run in runs])`` is of runs on one set of queries; for several
-    sets, give a list for each.
+    ``choose_metric_between_runs([run.scores for run in runs])`` is of runs on one set of queries;
+    for several sets, give a list for each.
 
     A metric cannot choose where all runs have the same score, or several the best possible one. A
     cutoff that covers all ``n_tables`` tables makes any complete ranking perfect, so there the
     smallest cutoff decides.
     """
     runs = [scores for group in groups for scores in group]
-    main, candidates = headline(runs[0], k), main_metrics(runs[0])
+    main, candidates = find_main_metric(runs[0], k), list_main_metrics(runs[0])
     cutoffs = dict(sorted(_find_cutoffs(candidates).items()))
     smallest = next(iter(cutoffs.values()))
 
@@ -344,23 +344,22 @@ def _explain_saturation(name: str, groups: Sequence[Sequence[Any]]) -> str:
     return f"{name} is {value} for {runs}: too easy to choose {f'at k = {k}' if k else 'by it'}"
 
 
-def table_metrics(scores: Scores, retrieved: bool = True) -> list[str]:
+def list_column_metrics(scores: ScoresOrNames, retrieved: bool = True) -> list[str]:
     """List the metrics that get a column in a table of runs.
 
     Beside those of answers stands one of rankings, unless nothing was retrieved: ``recall[db]``
     where tables are in databases, else the main one at its largest cutoff.
     """
-    answers, rankings = answer_metrics(scores), ranking_metrics(scores)
+    answers, rankings = list_answer_metrics(scores), list_ranking_metrics(scores)
     if not answers or not rankings:
         return answers or rankings or list(find_specs(scores))
     if not retrieved:
         return answers
-    specs = find_specs(rankings)
-    of_databases = [name for name in rankings if specs[name].needs]
-    return [of_databases[0] if of_databases else headline(rankings), *answers]
+    databases = (name for name in rankings if name.startswith("recall[db]@"))
+    return [next(databases, None) or find_main_metric(rankings), *answers]
 
 
-def deciding_metric(scores: Scores) -> str | None:
+def find_correctness_metric(scores: ScoresOrNames) -> str | None:
     """Choose the metric that says of one answer whether it is right; None where none does."""
     specs = find_specs(scores)
     deciding = (name for name in specs if specs[name].decides)

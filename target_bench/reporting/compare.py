@@ -7,9 +7,9 @@ from typing import Any
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.metrics.scores import (
     canonical_name,
+    choose_metric_between_runs,
     definition,
-    find_main_metric,
-    main_metrics,
+    list_main_metrics,
 )
 from target_bench.reporting.rows import Comparison, Row, Values, correct, make_rows
 from target_bench.reporting.value_files import compare_values, find_value_files, read_columns
@@ -28,7 +28,7 @@ from target_bench.runs.newest import (
     find_newest_runs,
     find_newest_runs_of_corpora,
 )
-from target_bench.runs.result import SYNTHETIC, Result, Results, find_headline, read_run
+from target_bench.runs.result import SYNTHETIC, Result, Results, read_main_metric, read_run
 from target_bench.runs.score_tables import describe_edited, list_databases
 from target_bench.runs.slicing import read_metric
 
@@ -254,7 +254,7 @@ def _read_runs(folders: Sequence[Path], notes: Sequence[str] = ()) -> list[Resul
         raise ConfigError(" ".join([named, *notes]))
     stored = [read_run(folder) for folder in once]
     for run in stored:
-        find_headline(run)
+        read_main_metric(run)
     return stored
 
 
@@ -342,7 +342,7 @@ def leading_metric(*groups: Sequence[Result], among: Sequence[str] = ()) -> tupl
     """Return the main metric, and why it cannot choose between runs (bounds left out), or None."""
     runs = [run for group in groups for run in group]
     for run in runs:
-        find_headline(run)
+        read_main_metric(run)
     systems = [[run for run in group if not run.identity.is_bound] for group in groups]
     scores = [
         [
@@ -351,7 +351,7 @@ def leading_metric(*groups: Sequence[Result], among: Sequence[str] = ()) -> tupl
         ]
         for group in (list(filter(None, systems)) or [runs])
     ]
-    return find_main_metric(*scores, n_tables=count_tables(runs))
+    return choose_metric_between_runs(*scores, n_tables=count_tables(runs))
 
 
 def count_tables(runs: Iterable[Result]) -> int | None:
@@ -371,7 +371,7 @@ def _choose_metrics(
             _check_signatures(groups, metric)
         return names, []
     kept, notes = [], []
-    for metric in main_metrics(runs[0].stored.scores):
+    for metric in list_main_metrics(runs[0].stored.scores):
         without = [run.folder.name for run in runs if metric not in run.stored.scores]
         if without:
             have = "does not have it" if len(without) == 1 else "do not have it"

@@ -32,7 +32,7 @@ from target_bench.metrics.scores import canonical_name, find_spec
 from target_bench.reporting.compare import leading_metric
 from target_bench.runs.differences import check_same_data, make_labels
 from target_bench.runs.record_log import write_file
-from target_bench.runs.result import Result, find_headline, read_run
+from target_bench.runs.result import Result, read_main_metric, read_run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,7 +66,7 @@ def over_distractors(folders: Sequence[Path], path: Path, metric: str | None = N
     The runs were asked the same queries about differently many tables.
     """
     runs = read_runs(folders, path)
-    name = canonical_name(metric) if metric else find_headline(runs[0])
+    name = canonical_name(metric) if metric else read_main_metric(runs[0])
     lines: dict[str, dict[int, Result]] = {}
     for run in runs:
         n = sum(distractor.n for distractor in run.rankings_result.run.manifest.distractors)

@@ -6,7 +6,7 @@ from math import isnan
 from target_bench.core.errors import TargetBenchError
 from target_bench.core.metric import MetricSpec, split_cutoff
 from target_bench.core.text_tables import count_noun, p_text
-from target_bench.metrics.scores import find_spec, ranking_metrics
+from target_bench.metrics.scores import find_spec, list_ranking_metrics
 from target_bench.metrics.stats import ALPHA, FEWEST, POWER
 from target_bench.reporting.compare import compare_results, leading_metric
 from target_bench.reporting.rows import Comparison, Row
@@ -145,7 +145,9 @@ def describe_run(results: Sequence[Result]) -> Iterator[str]:
 
 def _describe_best(best: Result, metric: str, alone: bool) -> str:
     n = count_noun(best.stored.scores[metric].n, "question")
-    recalls = [name for name in ranking_metrics(best.stored.scores) if name.startswith("recall@")]
+    recalls = [
+        name for name in list_ranking_metrics(best.stored.scores) if name.startswith("recall@")
+    ]
     if best.identity.has_answers or not recalls:
         value = find_spec(metric, best.stored.scores[metric]).text(best.scores[metric].value)
         return f"{best.command.label}{':' if alone else ' is best:'} {metric} {value} ({n})."

@@ -13,7 +13,7 @@ from target_bench.core.files import atomic_write, parse_json
 from target_bench.core.text_tables import count_noun
 from target_bench.runs.find import find_run
 from target_bench.runs.manifest import read_key
-from target_bench.runs.result import Result, find_headline
+from target_bench.runs.result import Result, read_main_metric
 from target_bench.runs.score_files import PER_QUERY, STATISTICS
 
 FORMAT = 1
@@ -41,7 +41,7 @@ def write_baseline(run: Result, path: Path) -> None:
 
 
 def _to_document(run: Result) -> dict[str, Any]:
-    find_headline(run)  # raises if there are no scores
+    read_main_metric(run)  # raises if there are no scores
     if run.run.problem is not None:
         raise StoreError(f"{run.folder}: damaged: {run.run.problem}")
     files = {name: (run.folder / name).read_text(encoding="utf-8") for name in _TEXT_FILES}

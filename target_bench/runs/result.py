@@ -19,7 +19,7 @@ from target_bench.core.metric import Score, empty_scores
 from target_bench.core.schema import Query
 from target_bench.core.task import FAILED, NOT_JUDGED
 from target_bench.core.text_tables import count_noun
-from target_bench.metrics.scores import canonical_name, headline
+from target_bench.metrics.scores import canonical_name, find_main_metric
 from target_bench.runs.differences import check_same_data
 from target_bench.runs.manifest import Command, Identity, read_manifest
 from target_bench.runs.run import Run, list_runs
@@ -225,7 +225,7 @@ class Result:
         }
 
 
-def find_headline(result: Result) -> str:
+def read_main_metric(result: Result) -> str:
     """Return the name of the one metric that stands for a run.
 
     Raises:
@@ -236,7 +236,7 @@ def find_headline(result: Result) -> str:
             f"{result.folder}: no query has a reference, so there are no scores; target-bench "
             "report shows runs side by side without them"
         )
-    return headline(result.stored.scores)
+    return find_main_metric(result.stored.scores)
 
 
 class Results(Sequence[Result]):

@@ -15,8 +15,8 @@ from target_bench.metrics.scores import (
     find_edited_metrics,
     find_spec,
     is_built_in,
-    ranking_metrics,
-    table_metrics,
+    list_column_metrics,
+    list_ranking_metrics,
 )
 from target_bench.runs.slicing import read_metric
 from target_bench.runs.times import describe_left_out
@@ -153,9 +153,9 @@ def choose_metrics(
     own_at_all_cutoffs = [name for name in all_scores if name not in built_in]
     own = [name for name in own_at_all_cutoffs if not _has_larger_cutoff(name, own_at_all_cutoffs)]
     if answered:
-        main = table_metrics(built_in, retrieved)[:_IN_A_TABLE]
+        main = list_column_metrics(built_in, retrieved)[:_IN_A_TABLE]
     else:
-        ranked = ranking_metrics(built_in) or table_metrics(built_in)
+        ranked = list_ranking_metrics(built_in) or list_column_metrics(built_in)
         recalls = [name for name in ranked if name.startswith("recall@")]
         database_recalls = [name for name in all_scores if name.startswith("recall[db]@")]
         main = [*recalls[:1], *recalls[-1:], *database_recalls[:1]] or ranked[:_IN_A_TABLE]
@@ -272,7 +272,7 @@ def make_slice_table(
         for scores in parts.values()
         for metric, score in scores.items()
     }
-    metrics = list(dict.fromkeys([*table_metrics(all_scores), *asked]))
+    metrics = list(dict.fromkeys([*list_column_metrics(all_scores), *asked]))
     rows = []
     for value in values:
         for label, parts in runs:

@@ -3,7 +3,7 @@
 import pytest
 
 from target_bench.core.metric import Score
-from target_bench.metrics.scores import find_main_metric, headline, in_order
+from target_bench.metrics.scores import choose_metric_between_runs, find_main_metric, in_order
 from target_bench.tasks.question_answering import QuestionAnswering
 from tests.metrics.test_scores import LONG, _queries
 
@@ -44,28 +44,35 @@ EASY = "too easy to choose at k = 10"
 def test_main_metric_stays_and_says_where_it_cannot_choose(
     runs: list[tuple[float, ...]], why: str | None
 ) -> None:
-    assert find_main_metric([_scores(*values) for values in runs]) == ("recall@10", why)
+    assert choose_metric_between_runs([_scores(*values) for values in runs]) == ("recall@10", why)
 
 
 def test_a_cutoff_that_lists_every_table_is_not_the_main_one() -> None:
     """Whatever the scores are: a complete ranking in any order is perfect by it."""
     runs = [_scores(0.5, 0.8, 1, 0.7), _scores(0.4, 0.7, 0.9, 0.6)]
     lists_all = "recall@10 takes in all 7 tables; recall@1 decides"
-    assert find_main_metric(runs, n_tables=7) == ("recall@1", lists_all)
-    assert find_main_metric(runs, n_tables=11) == find_main_metric(runs) == ("recall@10", None)
-    assert find_main_metric(runs[:1], n_tables=7) == ("recall@10", None)  # nothing to choose
-    assert find_main_metric(runs, n_tables=1) == ("recall@10", None)
+    assert choose_metric_between_runs(runs, n_tables=7) == ("recall@1", lists_all)
+    assert (
+        choose_metric_between_runs(runs, n_tables=11)
+        == choose_metric_between_runs(runs)
+        == ("recall@10", None)
+    )
+    assert choose_metric_between_runs(runs[:1], n_tables=7) == (
+        "recall@10",
+        None,
+    )  # nothing to choose
+    assert choose_metric_between_runs(runs, n_tables=1) == ("recall@10", None)
     easy = [_scores(1, 1, 1, 1), _scores(1, 1, 1, 1)]
     why = "recall@1 is 1.000 for both runs: too easy to choose at k = 1"
-    assert find_main_metric(easy, n_tables=7) == ("recall@1", why)
+    assert choose_metric_between_runs(easy, n_tables=7) == ("recall@1", why)
 
 
 def test_on_several_corpora_it_cannot_choose_only_if_it_cannot_on_each() -> None:
     easy = [_scores(0.9, 1, 1, 0.95), _scores(0.4, 0.9, 1, 0.7)]
     hard = [_scores(0.9, 0.9, 0.95, 0.9), _scores(0.4, 0.9, 0.92, 0.7)]
-    assert find_main_metric(easy, hard) == ("recall@10", None)
+    assert choose_metric_between_runs(easy, hard) == ("recall@10", None)
     why = "recall@10 cannot choose between the best runs on any set of queries; look at recall@1"
-    assert find_main_metric(easy, easy) == ("recall@10", why)
+    assert choose_metric_between_runs(easy, easy) == ("recall@10", why)
 
 
 def test_task_declares_its_main_metric() -> None:
@@ -73,7 +80,7 @@ def test_task_declares_its_main_metric() -> None:
     names = ["sacrebleu", "rougeL", "exact_match", "token_f1"]
     scores = {name: Score(0.5, 0.4, 0.6, 10, "") for name in names}
     for main in names:
-        assert headline(in_order(scores, main)) == main
+        assert find_main_metric(in_order(scores, main)) == main
     assert list(in_order(scores, "denotation")) == names
     task = QuestionAnswering()
     assert task.main_metric(_queries("Rome")) == "exact_match"

@@ -5,12 +5,12 @@ import pytest
 from target_bench.core.metric import Score
 from target_bench.core.schema import Query, TableId
 from target_bench.metrics.scores import (
-    answer_metrics,
     canonical_name,
+    find_main_metric,
     have_short_answers,
-    headline,
     in_order,
-    main_metrics,
+    list_answer_metrics,
+    list_main_metrics,
     parse,
 )
 from tests.target import TARGET
@@ -46,17 +46,20 @@ def test_what_leads_depends_on_the_references() -> None:
     long, short = in_order(scores, "sacrebleu"), in_order(scores, "exact_match")
     assert list(long) == RECORDED
     assert list(short) == ["exact_match", "sacrebleu", "rougeL", "token_f1"]
-    assert answer_metrics(long) == ["sacrebleu", "rougeL", "exact_match", "token_f1"]
-    assert answer_metrics(["recall@1", *short]) == main_metrics(["recall@1", *short])
-    assert main_metrics(list(short)) == ["exact_match", "token_f1"]
+    assert list_answer_metrics(long) == ["sacrebleu", "rougeL", "exact_match", "token_f1"]
+    assert list_answer_metrics(["recall@1", *short]) == list_main_metrics(["recall@1", *short])
+    assert list_main_metrics(list(short)) == ["exact_match", "token_f1"]
     every = ["exact_match", "token_f1", "sacrebleu", "rougeL"]
-    assert answer_metrics(short, include_long=True) == every
-    assert (headline(list(long)), headline(["mrr", *short])) == ("sacrebleu", "exact_match")
+    assert list_answer_metrics(short, include_long=True) == every
+    assert (find_main_metric(list(long)), find_main_metric(["mrr", *short])) == (
+        "sacrebleu",
+        "exact_match",
+    )
 
 
 def test_a_run_records_its_scores_in_this_order(tmp_path: object) -> None:
     (result,) = TARGET(("qa", "mini"), out=f"{tmp_path}").run("bm25", top_k=[1], limit=20)
-    assert headline(list(result.scores)) == "exact_match"
+    assert find_main_metric(list(result.scores)) == "exact_match"
     printed = str(result)
     assert printed.index("exact") < printed.index("token_f1")
     assert "sacrebleu" not in printed

@@ -200,10 +200,13 @@ def test_plugins_stand_for_a_run_by_their_rank() -> None:
     none = Score(0.5, 0.4, 0.6, 10, "")
     scores = {"recall@1": none, "recall@10": none, "other": none, "edits": none}
     ranked = {name: Score(0.5, 0.4, 0.6, 10, "", TOY) for name in ("edits",)}
-    assert scores_module.main_metrics({**scores, **ranked}) == ["edits"]
-    assert scores_module.headline({**scores, **ranked}) == "edits"
-    assert scores_module.main_metrics(scores) == ["other", "edits"]
-    assert scores_module.table_metrics({**scores, **ranked}) == ["recall@10", "edits"]
-    assert scores_module.headline(["recall@1", "recall@5", "recall@10", "mrr"], 5) == "recall@5"
-    assert scores_module.deciding_metric(["recall@1", "rougeL", "token_f1"]) == "token_f1"
-    assert scores_module.deciding_metric(["recall@1", "rougeL"]) is None
+    assert scores_module.list_main_metrics({**scores, **ranked}) == ["edits"]
+    assert scores_module.find_main_metric({**scores, **ranked}) == "edits"
+    assert scores_module.list_main_metrics(scores) == ["other", "edits"]
+    assert scores_module.list_column_metrics({**scores, **ranked}) == ["recall@10", "edits"]
+    assert (
+        scores_module.find_main_metric(["recall@1", "recall@5", "recall@10", "mrr"], 5)
+        == "recall@5"
+    )
+    assert scores_module.find_correctness_metric(["recall@1", "rougeL", "token_f1"]) == "token_f1"
+    assert scores_module.find_correctness_metric(["recall@1", "rougeL"]) is None

@@ -13,7 +13,7 @@ from target_bench.metrics.scores import find_spec
 from target_bench.reporting import layouts, plots
 from target_bench.reporting.leaderboard.site import write_site
 from target_bench.reporting.report import write_report
-from target_bench.runs.result import find_headline
+from target_bench.runs.result import read_main_metric
 from target_bench.runs.slicing import read_metric
 from tests.browser import OpenPage
 from tests.cli.inside import Inside
@@ -33,7 +33,7 @@ def test_a_stored_run_declares_it(
 ) -> None:
     """Lists show its decimals, and intervals of parts keep to its scale."""
     run, inside = read_run(toys[0]), Inside(capsys, monkeypatch)
-    assert find_headline(run) == "edits"
+    assert read_main_metric(run) == "edits"
     assert read_metric(run, "edits").spec == toy.SPEC
     assert "spec" not in run.scores["exact_match"].to_json()
     assert find_spec("edits").higher_is_better, "the plug-in is not installed here"

@@ -11,7 +11,7 @@ import pytest
 from target_bench import StoreError, evaluate, list_runs, read_run
 from target_bench.core.errors import PluginError
 from target_bench.core.schema import Corpus, TableId
-from target_bench.runs.result import Result, Results, find_headline
+from target_bench.runs.result import Result, Results, read_main_metric
 from target_bench.runs.slicing import read_metric
 from target_bench.runs.times import read_cold_times
 from tests.builders import Record, Recorder, only, rewrite, same_scores
@@ -57,7 +57,11 @@ def test_a_run_of_rankings(runs: Runs) -> None:
         "bm25",
     )
     assert (run.run.status, run.run.manifest.error, run.run.problem) == ("finished", None, None)
-    assert (find_headline(run), run.stored.n_queries, run.stored.n_failed) == ("recall@10", 280, 0)
+    assert (read_main_metric(run), run.stored.n_queries, run.stored.n_failed) == (
+        "recall@10",
+        280,
+        0,
+    )
     assert (run.stored.counts.answered, run.stored.answers, run.rankings_result) == (280, None, run)
     assert (len(run.run.rankings), run.run.answers, run.run.judgements) == (280, {}, {})
     assert run.queries.ids == sorted(run.run.rankings)

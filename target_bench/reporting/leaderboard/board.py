@@ -10,7 +10,7 @@ import numpy as np
 from target_bench.core import registry
 from target_bench.core.registry import make_task
 from target_bench.core.text_tables import count_noun
-from target_bench.metrics.scores import answer_metrics, find_spec, ranking_metrics
+from target_bench.metrics.scores import find_spec, list_answer_metrics, list_ranking_metrics
 from target_bench.metrics.stats import holm, randomization_tests
 from target_bench.reporting.leaderboard.verify import Entry, Floats, ScoredRun
 
@@ -128,7 +128,7 @@ def _make_board(task: str, runs: Mapping[Data, Runs], entries: Mapping[str, Entr
 def _make_columns(runs: Runs, head: Record, n: int) -> Iterator[Record]:
     """Yield a column of each metric that any of the runs on the same n queries has."""
     scores = {name: score for run in runs.values() for name, score in run.scores.items()}
-    ranking, answers = ranking_metrics(scores), answer_metrics(scores)
+    ranking, answers = list_ranking_metrics(scores), list_answer_metrics(scores)
     metrics = [name for name in ranking if name.partition("@")[0] == "recall"]
     if answers:
         metrics = [*answers, *metrics]

@@ -13,7 +13,7 @@ import numpy as np
 from target_bench.core.schema import NO_DATABASE, Dataset, Query, Table, TableId
 from target_bench.data.highlights import cell_text
 from target_bench.data.table_text import list_languages, stop_words
-from target_bench.metrics.scores import deciding_metric
+from target_bench.metrics.scores import find_correctness_metric
 from target_bench.reporting.report.report_runs import ReportRun, ShownTables
 from target_bench.reporting.web import valid
 from target_bench.runs.record_log import Answered
@@ -46,7 +46,7 @@ def list_outcomes(run: ReportRun, queries: Sequence[Query]) -> Outcomes:
     rankings = [judge_ranking(query, run.tables[query.id]) for query in queries]
     if run.answers is None:
         return rankings, []
-    metric = deciding_metric(run.scores)
+    metric = find_correctness_metric(run.scores)
     values = run.values[metric] if metric else np.full(len(queries), np.nan)
     return rankings, [
         judge_answer(

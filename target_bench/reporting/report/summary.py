@@ -12,11 +12,11 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.metric import Score
 from target_bench.core.schema import Dataset
 from target_bench.metrics.scores import (
-    answer_metrics,
-    find_main_metric,
+    choose_metric_between_runs,
     find_spec,
     find_specs,
-    ranking_metrics,
+    list_answer_metrics,
+    list_ranking_metrics,
 )
 from target_bench.reporting.compare import compare_results, count_tables
 from target_bench.reporting.layouts import describe_tests
@@ -78,18 +78,21 @@ def choose_main_metrics(runs: Sequence[ReportRun]) -> tuple[list[str | None], st
     they share; without any, each run's own. None for a run without scores.
     """
     k = max(set.intersection(*(set(run.cutoffs) for run in runs)), default=None)
-    answered = [{n: run.scores[n] for n in answer_metrics(run.scores)} for run in runs]
+    answered = [{n: run.scores[n] for n in list_answer_metrics(run.scores)} for run in runs]
     ranked = [
-        {name: run.scores[name] for name in ranking_metrics(run.scores)} or run.scores
+        {name: run.scores[name] for name in list_ranking_metrics(run.scores)} or run.scores
         for run in runs
     ]
     for candidates in (answered, ranked):
-        metrics = [find_main_metric([scores], k=k)[0] if scores else None for scores in candidates]
+        metrics = [
+            choose_metric_between_runs([scores], k=k)[0] if scores else None
+            for scores in candidates
+        ]
         if None not in metrics and len(set(metrics)) == 1:
             pairs = zip(runs, candidates, strict=True)
             systems = [scores for run, scores in pairs if not run.result.identity.is_bound]
             n_tables = count_tables(run.result for run in runs)
-            lead, why = find_main_metric(systems or candidates, k=k, n_tables=n_tables)
+            lead, why = choose_metric_between_runs(systems or candidates, k=k, n_tables=n_tables)
             return [lead] * len(runs), why
     return metrics, None
 
@@ -101,7 +104,10 @@ def list_metrics(runs: Sequence[ReportRun]) -> list[str]:
     """
     scores = _scores(runs)
     answered = _scores([run for run in runs if run.answers is not None])
-    main = [*answer_metrics(answered, include_long=True), *ranking_metrics(scores)] or list(scores)
+    main = [
+        *list_answer_metrics(answered, include_long=True),
+        *list_ranking_metrics(scores),
+    ] or list(scores)
     deciding = [name for name in choose_main_metrics(runs)[0] if name in main]
     listed = dict.fromkeys([*deciding, *main])
     return [name for name in listed if _values(runs, name)] or list(listed)
