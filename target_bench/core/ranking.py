@@ -177,14 +177,17 @@ def best_cosines(scores: NDArray[np.floating], k: int) -> tuple[NDArray[np.intp]
 
 
 def _to_keys(scores: NDArray[np.floating]) -> NDArray[np.int64]:
-    """Return whole numbers in the order of the rounded scores, whose ``_LOW_BITS`` are 0."""
+    """Return whole numbers in the order of the rounded scores, whose ``_LOW_BITS`` are 0.
+
+    They are the bits of the scores: read as whole numbers, those of floats above 0 are in order.
+    """
     keys = np.array(scores, dtype=np.float64, order="C").view(np.int64)
     if not keys.size:
         return keys
-    keys += (_LOW_BITS + 1) >> 1
+    keys += (_LOW_BITS + 1) >> 1  # half a step, so that cutting the low bits off rounds
     keys &= ~_LOW_BITS
     lowest = keys.min()
-    if lowest < 0:  # floats are sign and magnitude
+    if lowest < 0:  # a float is sign and magnitude: those below 0 would be in reverse order
         negative = keys < 0
         np.bitwise_and(keys, _MAGNITUDE_BITS, out=keys, where=negative)
         np.negative(keys, out=keys, where=negative)

@@ -270,11 +270,12 @@ class Task(ABC, Generic[ExamplesT]):
         name: its short name: a Python identifier in lower case.
         title: its name in full. Default: made of the name.
         aliases: other names that users may write. A subclass with a name of its own inherits none.
-        answer: the kind of its answers.
+        answer: the kind of a system's answers to it, as ``text`` or ``sql``; ``ranking`` where none
+            is generated.
         source: where the tables of a prompt come from. If they are retrieved, a run needs a
             retriever.
-        scores: the input of its metrics, as in ``MetricSpec.scores``: ``texts``, ``labels``,
-            ``SQL``, ``rankings``, or a word of its own; "" for functions.
+        scores: what its metrics score, a word as in ``MetricSpec.scores``: ``texts``, ``labels``,
+            ``SQL``, ``rankings``, or one of its own; "" for functions. Scores are in results.
         scores_unlabelled: whether it has metrics that need no reference: if no query has one,
             ``metrics`` returns those alone and all queries are scored.
         main: the metric that decides between systems. Of a metric of rankings it is the name

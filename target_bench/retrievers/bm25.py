@@ -166,6 +166,7 @@ class BM25(BatchRetriever):
         write = make_serializers(self.fields, self.format, self.rows)
         tables = [[self._analyzer(serializer(table)) for serializer in write] for table in corpus]
         documents = map(list, zip(*tables, strict=True))
+        # A corpus without tables has documents of no field at all.
         fields = zip(self.field_weights(), documents, strict=bool(tables))
         self._models = [(w, model(field, **parameters)) for w, field in fields if any(field)]
         self._terms = [set().union(*table) for table in tables]

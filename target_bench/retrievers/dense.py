@@ -56,8 +56,9 @@ class Dense(BatchRetriever):
 
     def __post_init__(self) -> None:
         self._write = Serializer(tuple(self.fields), self.format, self.rows)
-        unit = None if self.similarity == "auto" else self.similarity == "cosine"
-        self._encoding = Encoding(self.encoder, self.cache, unit)
+        # None, for auto: of length 1 unless the model was made for inner products
+        unit_vectors = {"cosine": True, "dot": False}.get(self.similarity)
+        self._encoding = Encoding(self.encoder, self.cache, unit_vectors)
         self._index: VectorIndex = registry.make_part("index", self.index)
 
     def parts(self) -> Mapping[str, object]:

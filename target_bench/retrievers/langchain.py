@@ -126,15 +126,19 @@ class LangChainRetriever(ExternalRetriever):
             PluginError: the order of the documents contradicts it.
         """
         values = np.array(scores)
-        rises, falls = is_rising(values), is_rising(-values)  # best first: distances rise
+        # The best document is first: distances rise.
+        rises_somewhere, falls_somewhere = is_rising(values), is_rising(-values)
         declared = self._direction if self.scores == "auto" else self.scores
-        is_contrary = (rises and declared == "similarity") or (falls and declared == "distance")
-        if (rises and falls) or is_contrary:
+        is_contrary = (rises_somewhere and declared == "similarity") or (
+            falls_somewhere and declared == "distance"
+        )
+        does_both = rises_somewhere and falls_somewhere
+        if does_both or is_contrary:
             raise PluginError(
-                f"{store} gave scores that {'rise and fall' if rises and falls else 'run'} against "
+                f"{store} gave scores that {'rise and fall' if does_both else 'run'} against "
                 f"its order, best first (scores={self.scores}); say what they are with "
                 "scores=similarity, distance, relevance or none"
             )
-        if rises or falls:
-            self._direction = "distance" if rises else "similarity"
+        if rises_somewhere or falls_somewhere:
+            self._direction = "distance" if rises_somewhere else "similarity"
         return (declared or self._direction) == "distance"

@@ -5,7 +5,7 @@ A label has the settings in which a run differs from the others: ``bm25:k1=0.9,b
 has is shown with all its settings, and a name that the user gave without any.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from target_bench.core import registry
@@ -135,8 +135,11 @@ def make_labels(results: Sequence["Result"]) -> list[str]:
     generators = _label_plugins([each.get("generator") for each in plugins])
     pairs = zip(retrievers, generators, strict=True)
     labels = [" + ".join(filter(None, pair)) for pair in pairs]
-    labels = _make_unique(labels, results, _tell_apart_by_settings)
-    return _make_unique(labels, results, _tell_apart_by_ids)
+    for tell_apart in (_tell_apart_by_settings, _tell_apart_by_ids):
+        for equal in _find_equal(labels):
+            for i, difference in zip(equal, tell_apart([results[i] for i in equal]), strict=True):
+                labels[i] += f" ({difference})" if difference else ""
+    return labels
 
 
 def _label_plugins(plugins: Sequence[Plugin | None]) -> list[str]:
@@ -156,18 +159,12 @@ def _label_plugins(plugins: Sequence[Plugin | None]) -> list[str]:
     return texts
 
 
-def _make_unique(
-    labels: Sequence[str],
-    results: Sequence["Result"],
-    tell_apart: Callable[[Sequence["Result"]], Sequence[str]],
-) -> list[str]:
-    """Return the labels; those that several runs share with the text that tells them apart."""
-    unique = list(labels)
-    for label in {label for label in labels if labels.count(label) > 1}:
-        indices = [i for i, other in enumerate(labels) if other == label]
-        for i, difference in zip(indices, tell_apart([results[i] for i in indices]), strict=True):
-            unique[i] = f"{label} ({difference})" if difference else label
-    return unique
+def _find_equal(labels: Sequence[str]) -> list[list[int]]:
+    """Return the indices of each label that several runs have."""
+    indices: dict[str, list[int]] = {}
+    for i, label in enumerate(labels):
+        indices.setdefault(label, []).append(i)
+    return [equal for equal in indices.values() if len(equal) > 1]
 
 
 def _tell_apart_by_settings(results: Sequence["Result"]) -> list[str]:

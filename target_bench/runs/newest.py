@@ -51,13 +51,7 @@ def find_newest_runs(
     results, n_unreadable = _read_finished(root)
     if not results:
         raise StoreError(f"{root}: holds no finished run; target-bench run mini makes some")
-    tried: list[list[Any]] = []
-    for newest in sorted(results, key=_newest_key):
-        data = _read_data(newest)
-        values = [data[name] for name in shared]
-        if values in tried:
-            continue
-        tried.append(values)
+    for newest in _find_newest_on_each_data(results, shared):
         systems, left_out = _find_systems(newest, results, shared)
         if {result.command.label for result in systems}.issuperset(labels):
             baseline = min(systems, key=_baseline_key)
@@ -111,6 +105,15 @@ def _read_start(result: Result) -> float:
     """Return when a run began; one that did not record it is the oldest."""
     started = result.run.manifest.started
     return datetime.fromisoformat(started).timestamp() if started else 0.0
+
+
+def _find_newest_on_each_data(results: Sequence[Result], shared: Sequence[str]) -> list[Result]:
+    """Return the newest result of those that agree in ``shared``, the newest of all first."""
+    newest: dict[tuple[Any, ...], Result] = {}
+    for result in sorted(results, key=_newest_key):
+        data = _read_data(result)
+        newest.setdefault(tuple(data[name] for name in shared), result)
+    return list(newest.values())
 
 
 def _newest_key(result: Result) -> tuple[bool, float]:

@@ -138,11 +138,12 @@ def _sort_key(typed_value: tuple[str, Any]) -> tuple[Any, ...]:
 
 
 def _natural_key(text: str) -> tuple[Any, ...]:
-    """Order texts with their numbers by size, ``<5`` just before ``5``."""
-    pieces = _NUMBER.split(text.casefold().lstrip("<>=≤≥([ "))  # text, number, text, ...
-    numbers = (float(piece.replace(",", "")) for piece in [*pieces[1::2], "0"])
-    side = text.startswith((">", "≥")) - text.startswith(("<", "≤"))
-    return [*zip(pieces[::2], numbers, strict=True)], side
+    """Return a key that sorts numbers in texts by size: ``<5``, ``5``, ``>5``, ``10``."""
+    pieces = _NUMBER.split(text.casefold().lstrip("<>=≤≥([ "))
+    words, numbers = pieces[::2], [float(number.replace(",", "")) for number in pieces[1::2]]
+    # There is a text before each number and one, perhaps empty, after the last.
+    pairs = [*zip(words, [*numbers, 0.0], strict=True)]
+    return pairs, text.startswith((">", "≥")) - text.startswith(("<", "≤"))
 
 
 # Conditions
@@ -265,9 +266,9 @@ class MetricValues(NamedTuple):
 
     @property
     def is_mean(self) -> bool:
-        """Whether the score is the mean of the values.
+        """Whether the score is the mean of the values, on any part of the queries.
 
-        No metric declares that, so eight random halves of the queries are tried.
+        No metric declares that; one that is the mean on eight random halves is taken for it.
         """
         generator = np.random.default_rng(0)
         halves = [generator.random(len(self.values)) < 0.5 for _ in range(8)]

@@ -105,7 +105,8 @@ def add_times(
             seconds[stage] = round(spent.seconds, 6)
         elif stage == "embed_corpus":
             # A resumed run may read its index from a cache: the cold time of the first one stays.
-            if not spent.from_caches or from_caches.get(stage) != []:
+            was_cold = stage in from_caches and not from_caches[stage]
+            if not spent.from_caches or not was_cold:
                 seconds[stage] = round(spent.seconds, 6)
                 from_caches[stage] = sorted(spent.from_caches)
         elif spent.queries:  # a resumed run adds to the time of the queries before
@@ -118,21 +119,21 @@ def add_times(
 class _ThreadImports(local):
     """The imports of the current thread."""
 
-    seconds = 0.0
+    seconds = 0.0  # of all its imports while work was timed
     is_importing = False
 
 
 class _ImportTimer:
-    """Counts the seconds of imports while work is timed.
+    """Counts the seconds of imports while work is timed, in place of ``builtins.__import__``.
 
-    All threads share one hook: if two replaced ``__import__``, the one that ends last would put
-    back the hook of the other.
+    All threads share one replacement: if two put theirs there, the one that ends last would put
+    back that of the other. The first user puts it there, the last one takes it away.
     """
 
     def __init__(self) -> None:
         self.thread = _ThreadImports()
         self._lock, self._n_users = Lock(), 0
-        self._import: Any = None
+        self._import: Any = None  # the ``__import__`` that was there before
 
     def start(self) -> None:
         with self._lock:

@@ -216,10 +216,13 @@ _TOLD_ELSEWHERE = ("code", "corpus_fingerprint", "queries_fingerprint")
 
 
 def _describe_entry(path: str, old: Any, new: Any) -> list[Change]:
-    """Return the change of one entry of the identity; nothing for what is told elsewhere."""
+    """Return the change of one entry of the identity; nothing for what is told elsewhere.
+
+    A path may fit several of the rules, as ``prompt.class``: the first one counts.
+    """
     plugin, name = _name_plugin(path), path.rpartition(".")[2]
     values = _describe_values(old, new)
-    if ".config." in path:  # first: a setting may have the name of an entry
+    if ".config." in path:  # a setting may be called "class" too
         return [Change(f"{path.partition('.config.')[2]} of {plugin} changed", values)]
     if name in _TOLD_ELSEWHERE or path.startswith(_METRIC):
         return []

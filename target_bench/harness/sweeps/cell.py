@@ -154,7 +154,8 @@ class CellOutcome:
         result: what its run folder holds; None if it failed.
         error: why it failed, or None.
         exit_code: of the error; 0 without one.
-        trace: the traceback of the error, which ``--debug`` prints.
+        trace: the traceback of what ``run_cell`` caught, which ``--debug`` prints; None for a lost
+            worker.
     """
 
     cell: SweepCell

@@ -62,7 +62,7 @@ def read_cells(file: YamlFile, out: Path | None = None) -> list[SweepCell]:
     cells: list[SweepCell] = []
     for alternatives in _multiply(lists, str(file.path)):
         options = shared.copy()
-        for alternative in reversed(alternatives):  # an entry of corpora goes before the splits
+        for alternative in reversed(alternatives):  # corpora last: their own splits and limit count
             options |= alternative
         cells += _make_cells(options, file)
     return [replace(cell, number=n) for n, cell in enumerate(dict.fromkeys(cells), 1)]

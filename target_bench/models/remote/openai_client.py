@@ -79,7 +79,7 @@ class ModelServer:
         self.settings = settings
         self._check_settings(reserved, priced)
         self.paid = settings.prices is not None or not is_local(self.address)
-        self._is_reached = False  # whether it has accepted a request
+        self._has_replied = False  # a reply showed that key, model and address are right
         self.other_models: Counter[str] = Counter()  # names in replies
 
     def _check_settings(self, reserved: Collection[str], priced: Collection[str]) -> None:
@@ -160,7 +160,7 @@ class ModelServer:
                 raise self._explain(refusal.failure, with_schema) from None
             except Exception as error:
                 raise self._explain(error, with_schema) from None
-            self._is_reached = True
+            self._has_replied = True
             model = answer.get("model")
             if isinstance(model, str) and not _is_same_model(model, self.settings.model):
                 self.other_models[without_secrets(model)[:_LONGEST_NAME]] += 1
@@ -222,10 +222,10 @@ class ModelServer:
                     "kept, run the same command again then."
                 )
             )
-        if failure.hopeless and (not self._is_reached or failure.kind == "rate_limit"):
+        if failure.hopeless and (not self._has_replied or failure.kind == "rate_limit"):
             return ConfigError(without_secrets(f"{failure}. {self._advise(failure)}"))
         if not failure.hopeless and failure.kind not in ("rate_limit", "server_error", "timeout"):
-            self._is_reached = True
+            self._has_replied = True
         return failure
 
     def _advise(self, failure: Failure) -> str:
