@@ -51,7 +51,7 @@ from target_bench.core.schema import Corpus, Table, TableId
 from target_bench.data.cache import TABLES
 from target_bench.data.folders import folder_of
 from target_bench.data.load import loader
-from target_bench.data.reading import read_part
+from target_bench.data.reading import choose_reader, read_part
 from target_bench.data.table_text import Analyzer, Serializer, deduplicate
 from target_bench.data.tables import MemoryCorpus
 from target_bench.retrievers.bm25 import BM25
@@ -152,14 +152,14 @@ class Grown(MemoryCorpus):
                 shuffle(rows)
             yield replace(table, id=table_id, rows=rows)
 
-    def __getitem__(self, table_id: tuple[str, str]) -> Table:
+    def at(self, place: int) -> Table:
         """Return the original of a table, by which its language is told."""
-        place = self.positions[table_id] % sum(map(len, self._parts))
+        place %= sum(map(len, self._parts))
         for part in self._parts:
             if place < len(part):
-                return part[part.ids[place]]
+                return part.at(place)
             place -= len(part)
-        raise KeyError(table_id)
+        raise IndexError(place)
 
     @property
     def fingerprint(self) -> str:
@@ -169,7 +169,8 @@ class Grown(MemoryCorpus):
 
 def _tables(name: str, split: str) -> Corpus:
     plugin = loader(name)
-    tables: Corpus = read_part(plugin, folder_of(plugin, None), split, TABLES).value
+    folder = folder_of(plugin, None)
+    tables: Corpus = read_part(choose_reader(plugin, folder), folder, split, TABLES).value
     return tables
 
 
