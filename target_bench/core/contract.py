@@ -267,10 +267,9 @@ def _check(kind: str, plugin: object, methods: Mapping[str, str]) -> None:
                     f"A {kind} has {' and '.join(methods.values())}."
                 )
         for name, rule in _ATTRIBUTES.items():
-            if hasattr(plugin, name) and not rule.is_valid(value := getattr(plugin, name)):
-                raise PluginError(
-                    f"{label}: its {name} is {show_value(value)}; expected {rule.expected}"
-                )
+            if hasattr(plugin, name) and not rule.is_valid(getattr(plugin, name)):
+                value = show_value(getattr(plugin, name))
+                raise PluginError(f"{label}: its {name} is {value}; expected {rule.expected}")
         is_paid(plugin)  # calls parts(), which may raise: here, and not in the middle of a run
 
 

@@ -48,7 +48,8 @@ class MetricSpec:
         description: the definition in one line.
         source: the paper or the package that it is from; empty where it needs none.
         scores: what it scores: ``rankings``, ``texts``, ``labels``, ``SQL`` or a word of a plug-in;
-            the tasks with the same word in ``scores`` compute it.
+            the tasks with the same word in ``scores`` compute it. ``answers``: any task about
+            answers.
         at_k: whether it has a cutoff, as ``recall@10``.
         scale: the range of the number.
         highest: the largest value; of an unbounded metric that of a perfect answer. Default: 1, or
@@ -567,8 +568,8 @@ def empty_scores(
 ) -> tuple[dict[str, Score], dict[str, Floats]]:
     """Return scores over no query, and NaN per query, in place of those of rankings without tables.
 
-    Answers are not built on such rankings. As a result of its own, a run that retrieves nothing
-    scores 0, the lower bound.
+    They stand beside answers of which nothing was retrieved, as with ``no-context``: there, empty
+    rankings say nothing. A run of its own that retrieves nothing scores 0, the lower bound.
     """
     none = {
         name: replace(score, value=nan, low=nan, high=nan, n=0) for name, score in scores.items()

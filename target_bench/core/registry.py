@@ -180,7 +180,9 @@ def resolve(
 ) -> Any:
     """Return the class behind a name, ``module:Class`` or ``path/file.py:Class``.
 
-    With ``only_callable`` false, any other object of a module or file may be named, too.
+    ``other_names`` are words that the caller reads without a plug-in, such as ``oracle``: they take
+    no settings, and a misspelled name may have meant them. With ``only_callable`` false, any other
+    object of a module or file may be named, too.
     """
     where = _find(kind, target)
     if where is None and ":" not in target:

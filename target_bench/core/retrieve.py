@@ -5,7 +5,6 @@ table, more than k tables or an exception is a fault, recorded as the error of t
 """
 
 from collections.abc import Callable, Iterable, Mapping, MappingView, Sequence, Set, Sized
-from dataclasses import replace
 from functools import partial
 from itertools import islice
 from math import isfinite, nan
@@ -140,7 +139,7 @@ def read_ranking(query_id: str, ranking: Any, top_k: int, corpus: Corpus) -> Ret
     if whole.error is not None:
         fault = whole.error.replace("returned", "holds", 1)
         raise DataError(f"query {query_id!r}: its ranking {fault}")
-    return replace(whole, tables=whole.tables[:top_k], scores=whole.scores[:top_k])
+    return whole.take_first(top_k)
 
 
 def _read_answer(query_id: str, ask: Callable[[], Any], top_k: int, corpus: Corpus) -> Retrieval:

@@ -23,13 +23,13 @@ TableSource = Literal["retrieved", "given", "none"]
 """The tables of a prompt: retrieved ones, the gold tables, or none."""
 
 FAILED = "failed"
-"""The entry judge -> error in the record of a judgement, for judges that failed.
+"""The key in ``Judgement.record`` of a mapping judge -> its error, for judges that failed.
 
 The answer is scored without them, and ``find_unjudged`` lists its query again.
 """
 
 NOT_JUDGED = "not judged: "
-"""The beginning of the error of such an answer in ``Result.errors``."""
+"""How an error in ``Result.errors`` begins where a judge failed."""
 
 ExamplesT = TypeVar("ExamplesT")
 

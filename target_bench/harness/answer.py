@@ -98,15 +98,18 @@ def answer(
             run.write_manifest(**add_times(run.manifest, "timed_answers", stages))
 
     def keep(stored: dict[str, Answered]) -> dict[str, Answered]:
-        """Keep answers, and the failures of queries whose tables are still missing."""
-        if generator.look_up is not None:
-            return stored
-        missing = {query_id for query_id, ranking in rankings.items() if ranking.error is not None}
+        """Keep answers, and the failures that would be the same again."""
+        queries = {query.id: query for query in dataset.queries}
 
         def is_kept(query_id: str, error: str | None) -> bool:
-            return error is None or (error.startswith(_NOT_RETRIEVED) and query_id in missing)
+            if error is None:
+                return True
+            if generator.look_up is not None:  # as in a file that lacks an answer
+                return generator.look_up(queries[query_id]).generation.error is not None
+            return error.startswith(_NOT_RETRIEVED) and rankings[query_id].error is not None
 
-        return {i: each for i, each in stored.items() if is_kept(i, each.generation.error)}
+        found = {query_id: each for query_id, each in stored.items() if query_id in queries}
+        return {i: each for i, each in found.items() if is_kept(i, each.generation.error)}
 
     records, n_kept = run.complete(ANSWERS, dataset.queries, work, keep)
     if n_kept:

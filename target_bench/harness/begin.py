@@ -58,17 +58,17 @@ def begin_run(
     run = open_run(config.out, _list_words(manifest, about), manifest)
     with run.locked(lambda message: observer.waiting(message, 0.0)):
         is_new = run.is_new
-        # Stored records keep the code that was recorded when they were made. An edited metric
-        # keeps the identity, hence the folder, so its new code is recorded there.
-        is_stored = any(system.look_up for system in (retriever, generator) if system)
-        has_new_code = is_new or (run.manifest.code != manifest.code and not is_stored)
+        # A metric may be edited without making another run: its new code is recorded. A run that
+        # is scored again has no other plug-ins here, and keeps what is recorded of theirs.
+        code = manifest.code if is_new else {**run.manifest.code, **manifest.code}
+        has_new_code = is_new or run.manifest.code != code
         if has_new_code and config.keep_source:
             write_copies(run.folder, sources)
         run.write_draft()
         if is_new:
             run.new_because = explain_new(run, manifest, sources)
         elif has_new_code:
-            run.write_manifest(code=manifest.code)
+            run.write_manifest(code=code)
         yield run
 
 

@@ -52,6 +52,9 @@ def rank(
 ) -> dict[str, Retrieval]:
     """Return query id -> ranking: those of the run, and new ones by the retriever."""
     plugin = retriever.plugin
+    must_time = plugin is not None and config.latency > 0 and run.manifest.latency_ms is None
+    # Single queries are timed without caches, those of a service that is paid for too.
+    n_timed = min(config.latency, MOST_TIMED) + _WARM_UP if must_time else 0
 
     def prepare(n_texts: int) -> None:
         record_start(run, retriever)
@@ -62,7 +65,7 @@ def rank(
     def work(
         todo: Sequence[Query], records: Mapping[str, Retrieval]
     ) -> Iterator[Sequence[Retrieval]]:
-        prepare(len(dataset.corpus) + len(todo))
+        prepare(len(dataset.corpus) + len(todo) + n_timed)
         if retriever.look_up is not None:
             yield [retriever.look_up(query) for query in todo]
             _record_times(run, retriever, dataset.seconds)
@@ -82,9 +85,8 @@ def rank(
 
     rankings, n_kept = run.complete(RANKINGS, dataset.queries, work, keep)
     is_reused = n_kept == len(dataset.queries)
-    must_time = plugin is not None and config.latency and run.manifest.latency_ms is None
     if is_reused and must_time:
-        prepare(len(dataset.corpus))
+        prepare(len(dataset.corpus) + n_timed)
         _embed(retriever, dataset, observer)
     elif is_reused:
         repeat_notes(run, retriever.label, observer)

@@ -119,7 +119,7 @@ def answer_queries(
         rankings_run, counts = ranked.run, ranked.stored.counts
     note_queries = getattr(generator.plugin, "note_queries", None)
     if note_queries is not None:  # ``replay`` tells queries of one id apart
-        note_queries(dataset.queries, config.limit is not None)
+        note_queries(dataset.queries, sampled=config.limit is not None)
     max_tables = limit_prompt_tables(config, task, dataset, retriever)
     metrics = list_asked_metrics(config, task)
     with begin_run(

@@ -84,16 +84,16 @@ def score_external(
         for text, corpus in pairs:
             task = make_task(text)
             # A file may name any query of the split, also where few are scored.
-            split = load_queries(text, corpus, options.replace_options(limit=None), load_once)
+            whole = load_queries(text, corpus, options.replace_options(limit=None), load_once)
             retriever: System | None
             if task.answer == "ranking":
-                retriever = _read_rankings(run_file, split, options, observer)
+                retriever = _read_rankings(run_file, whole, options, observer)
                 generator = None
             else:
                 needs_retriever = task.source == "retrieved"
                 retriever = make_retriever(NO_CONTEXT, observer) if needs_retriever else None
-                generator = _read_answers(predictions, order, split, observer)
-            dataset = limit_queries(split, options.limit)
+                generator = _read_answers(predictions, order, whole, observer)
+            dataset = limit_queries(whole, options.limit)
             check_properties(properties, [(text, dataset)])
             result = run_system(
                 options, task, dataset, retriever, generator, observer=observer, confirm=confirm

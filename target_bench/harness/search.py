@@ -153,7 +153,7 @@ class TableSearch:
         confirm: Confirm | None = None,
     ) -> None:
         self._prepare(corpus, retriever, split, data_dir)
-        estimate = partial(Estimate, self.label, len(self.corpus) + 1, None, None)
+        estimate = partial(Estimate, self.label, requests=len(self.corpus) + 1)  # and a question
         ask_if_paid(self._retriever, confirm, estimate)
         with plugin_errors(f"retriever {self.label}", "embed_corpus"):
             self._retriever.embed_corpus(self.corpus.copy_for_retriever())

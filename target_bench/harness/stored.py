@@ -22,7 +22,7 @@ from target_bench.harness.systems import System, make_generator, make_retriever
 from target_bench.metrics.scores import check_names
 from target_bench.runs.manifest import Manifest, answers_fingerprint, queries_fingerprint
 from target_bench.runs.record_log import Answered
-from target_bench.runs.result import Result, read_run
+from target_bench.runs.result import Result
 
 RecordT = TypeVar("RecordT")
 
@@ -123,7 +123,7 @@ def score_again(
         observer=observer,
         confirm=confirm,
     )
-    scored_with = read_run(again.folder).identity.metrics
+    scored_with = again.identity.metrics
     names = [each.partition("|")[0] for each in scored_with if each not in identity.metrics]
     if names:
         observer.warning(

@@ -148,7 +148,7 @@ def _make_system(
     if text is not None:
         plugin = create_plugin(kind, text, other_names=modes)
     else:
-        plugin = adapt_plugin(kind, check(given))
+        plugin = adapt_plugin(kind, given)
     check(plugin)
     with plugin_errors(f"{kind} {mask_settings(label)}", "what identifies it"):
         identity, warning = plugin_identity(plugin)

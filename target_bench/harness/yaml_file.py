@@ -166,9 +166,12 @@ def _write_value(value: Any) -> str:
         items = (f"{_write_value(str(key))}: {_write_value(each)}" for key, each in value.items())
         return "{" + ", ".join(items) + "}"
     if not isinstance(value, str):
-        return json.dumps(value)
+        try:
+            return json.dumps(value, ensure_ascii=False)
+        except TypeError as error:  # YAML reads 2024-01-01 as a date
+            raise ConfigError(f"{value}: write it in quotes, as '{value}'") from error
     if _PLAIN.fullmatch(value) and parse_settings(f"v={value}", value)["v"] == value:
         return value
     if value.isprintable():
         return "'" + value.replace("'", "''") + "'"
-    return json.dumps(value)
+    return json.dumps(value, ensure_ascii=False)

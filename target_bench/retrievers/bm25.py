@@ -183,7 +183,9 @@ class BM25(BatchRetriever):
         if self.unique_terms:
             numbers = [list(dict.fromkeys(query)) for query in numbers]
         terms = postings.build_numbered_matrix(numbers)
-        if not np.diff(terms.indptr).all():  # a query has no indexed term
+        if not np.diff(terms.indptr).all():
+            # Of a query without an indexed term, as of one Chinese character, the indexed terms
+            # that hold any of its characters are looked for.
             stems = map(self._analyzer, queries)
             words = [deduplicate(text) if self.unique_terms else text for text in stems]
             known = [match_known_tokens(each, postings.vocabulary) for each in words]

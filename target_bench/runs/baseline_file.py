@@ -75,13 +75,16 @@ def _check_failures(run: Result, path: Path) -> None:
 
 
 @contextmanager
-def open_baseline(name: str | Path, root: Path, run: Path) -> Iterator[Path]:
-    """Yield the folder of a baseline: a stored run, or the unpacked file of ``write_baseline``."""
+def open_baseline(name: str | Path, root: Path, checked: Path) -> Iterator[Path]:
+    """Yield the folder of a baseline: a stored run, or the unpacked file of ``write_baseline``.
+
+    ``checked`` is the folder of the run that is compared with it.
+    """
     path = Path(name)
     with TemporaryDirectory(prefix="target-bench-baseline-") as scratch:
         if path.suffix != ".json":
             folder = find_run(name, root)
-            if folder.samefile(run):  # a reused run: a comparison needs two folders
+            if folder.samefile(checked):  # a reused run: a comparison needs two folders
                 folder = _unpack(_to_document(Result(folder)), Path(scratch))
             yield folder
             return

@@ -24,7 +24,10 @@ _DATA = ("corpus", "split", "distractors", "about", "limit", "task")
 """Settings that choose tables and queries, and say nothing about the method."""
 
 _SHOWN_WITHOUT_NAME = ("corpus", "split", "task", "about")
-"""Settings whose value says enough: ``validation`` and not ``split=validation``."""
+"""Settings whose value says enough: ``validation`` and not ``split=validation``.
+
+``about`` is the task to whose queries a run was limited.
+"""
 
 _SHORTEST_ID = 6  # characters
 

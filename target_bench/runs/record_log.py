@@ -74,7 +74,7 @@ class Log(Generic[T]):
                     synced = time.monotonic()
 
         try:
-            if is_new:  # else a power cut may lose its name, even if its content is on disk
+            if is_new:  # without this, a power cut may lose its name, though not its content
                 with storage_errors("be written", path):
                     sync_one(folder)
                     sync_one(folder.parent)

@@ -64,7 +64,7 @@ def list_distractors(result: "Result") -> tuple[str, ...]:
 
 
 def group_by_questions(results: Iterable["Result"]) -> list[list["Result"]]:
-    """Group results whose scores share a table: of the same queries, at the same cutoffs."""
+    """Group results whose scores share a table: of as many queries, at the same cutoffs."""
 
     def size_and_cutoffs(result: "Result") -> tuple[Any, ...]:
         cutoffs = [name for name in result.scores if name.startswith("recall@")]
@@ -103,8 +103,8 @@ def make_group_tables(results: Sequence["Result"], every: bool = False) -> list[
     if others:
         tables.append(_make_table(results, others, title))
     if set_metrics:
-        choosing = [result for result in results if result.scores.keys() & set_metrics]
-        tables.append(_make_table(choosing, set_metrics, "sets of tables" if others else title))
+        with_sets = [result for result in results if result.scores.keys() & set_metrics]
+        tables.append(_make_table(with_sets, set_metrics, "sets of tables" if others else title))
     if every:
         for names in _group_by_family(results):
             if not set(names) <= set(metrics):

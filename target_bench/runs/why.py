@@ -102,7 +102,7 @@ def find_changes(
     if not changes:  # classes whose code is in no recorded file
         hashes = [path for path in paths if path.endswith(".code") and ".config." not in path]
         for path in hashes:
-            name = new.get(path.replace(".code", ".class"), _name_plugin(path))
+            name = new.get(path.removesuffix("code") + "class", _name_plugin(path))
             changes.append(Change(f"the code of {name} changed"))
     changes += _find_data_changes(before, after)
     # If a plug-in replaced another one, their settings are not compared.

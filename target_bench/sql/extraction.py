@@ -458,7 +458,10 @@ def _goes_on(text: str) -> bool:
 
 
 def _find_places(text: str, end: int) -> list[int]:
-    """Return where a statement may end before a sentence: lines, the last one first, and in one."""
+    """Return where a statement may end before a sentence.
+
+    These are the ends of lines, the last one first; then places within a line; then full stops.
+    """
     lines, inside, ended = ([m.start() for m in p.finditer(text, 0, end)] for p in _PLACES)
     heads = [(m.start(), m["clause"] is not None) for m in _FIRST_CLAUSE.finditer(text, 0, end)]
 

@@ -16,7 +16,7 @@ from target_bench.core.registry import installed_version
 from target_bench.core.schema import Executed
 from target_bench.sql.databases import database
 from target_bench.sql.engines import SQLLimits
-from target_bench.sql.workers import Worker
+from target_bench.sql.workers import PROCESS_ENDED, Worker
 
 FORMAT = 2
 """The version of the files and of the rules by which cells are read; others are not used."""
@@ -59,7 +59,7 @@ class GoldResults:
             result = worker.run(path, sql, repeat)
         except DataError as error:
             return Executed("unusable", message=str(error))
-        died = result.message.startswith("the process")
+        died = result.message.startswith(PROCESS_ENDED)
         if file and not died and result.outcome not in _PASSING:
             record = {field.name: getattr(result, field.name) for field in fields(result)}
             text = json.dumps(record, default=lambda cell: {"hex": cell.hex()})

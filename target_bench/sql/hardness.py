@@ -55,7 +55,7 @@ def _count_clauses(select: exp.Select) -> int:
 
 
 def _count_nested(select: exp.Select) -> int:
-    """Count Spider's component 2 in one SELECT: subqueries that are a side of a condition."""
+    """Count Spider's component 2 in one SELECT: subqueries in conditions and columns."""
     return sum(
         _count(tree, exp.Query) for tree in [*_list_condition_trees(select), *select.expressions]
     )

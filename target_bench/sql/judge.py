@@ -126,8 +126,8 @@ class Judge:
         self._golds = GoldResults(pool.limits, folder)
         self._copies = Copies(engine)
         # What met a limit is not tried again for another query: that would meet it again, and a
-        # submission may hold it ten thousand times. By database, if any, and text; a comparison
-        # that was stopped by the gold, too, as another may end.
+        # submission may hold it ten thousand times. Keys are the database, if any, and the text; of
+        # a comparison that was stopped the gold, too: with another gold it may end.
         self._stopped: dict[tuple[str, ...], Executed] = {}
 
     def judge_all(self, answers: Iterable[SQLAnswer]) -> Iterator[JudgedAnswer]:

@@ -29,6 +29,9 @@ from target_bench.sql.databases import database
 from target_bench.sql.engines import SQLLimits
 from target_bench.sql.worker import receive, send
 
+PROCESS_ENDED = "the process that ran it"
+"""How a message begins that says so: another process may do better."""
+
 GRACE = 0.2
 """Seconds after the deadline in which the engine may stop by itself; then its process is killed."""
 
@@ -151,7 +154,7 @@ class Worker:
             self.kill()
             raise StoppedError(step, executed)
         self.kill()  # what says this is no program of ours any more
-        raise StoppedError(step, _stop("error", "the process that ran it went wrong", begun))
+        raise StoppedError(step, _stop("error", f"{PROCESS_ENDED} went wrong", begun))
 
     def _send(self, value: Any) -> None:
         assert self.process is not None
@@ -179,11 +182,13 @@ class Worker:
         assert self.process is not None
         with suppress(subprocess.TimeoutExpired):  # its own end says more than being killed
             self.process.wait(1)
+        status = self.process.poll()
         self.kill()
-        status = self.process.returncode
+        if status is None:  # what it wrote cannot be read
+            return "error", f"{PROCESS_ENDED} went wrong"
         how = f"signal {-status}" if status < 0 else f"status {status}"
         by_system = status == -9  # as Linux does when memory runs out
-        return "memory" if by_system else "error", f"the process that ran it ended ({how})"
+        return "memory" if by_system else "error", f"{PROCESS_ENDED} ended ({how})"
 
     def _start(self) -> None:
         if self._closed.is_set():

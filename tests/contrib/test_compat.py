@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from target_bench import TableSearch
+from target_bench import TableSearch, evaluate
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
 from target_bench.core.identity import plugin_identity
@@ -157,6 +157,21 @@ def test_vectors_that_are_none(vectors: dict[str, Any], message: str) -> None:
     retriever.embed_corpus(corpus())
     with pytest.raises(PluginError, match="vectors of 3 numbers, embed_corpus of 2"):
         retriever.retrieve("x", 1)
+
+
+def test_an_object_of_the_original_package_is_evaluated(tmp_path: Path) -> None:
+    """Its classes without ``retrieve`` are wrapped before their methods are checked."""
+
+    class Embeds:
+        def embed_corpus(self, dataset_name: str, corpus_entry: Any) -> Any:
+            return [1.0, float(len(corpus_entry["table_id"]))]
+
+        def embed_query(self, query: str, dataset_name: str) -> Any:
+            return [1.0, 0.0]
+
+    original: Any = Embeds()
+    (result,) = evaluate(original, "mini", out=tmp_path, limit=5, observer=Recorder())
+    assert len(result.run.rankings) == 5
 
 
 def test_the_command_line_and_the_identity(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ from target_bench.core.contract import Generator
 from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.schema import Corpus, Generation, GenerationRequest, TableId
 from target_bench.harness.consent import Estimate
-from tests.builders import messages_of, same_scores
+from target_bench.harness.stored import score_again
+from tests.builders import Recorder, messages_of, same_scores
 from tests.harness.answering import (
     FAULTY,
     NUMBER,
@@ -26,6 +27,7 @@ from tests.harness.answering import (
     lines,
     raising,
 )
+from tests.target import TARGET
 
 QUESTION = QUESTIONS[NUMBER]
 
@@ -59,6 +61,27 @@ def test_own_generator(tmp_path: Path) -> None:
     again = Own()
     assert answered(tmp_path, again).run.reused
     assert again.asked == []
+
+
+def test_a_failure_that_was_mended_is_not_scored_again(tmp_path: Path) -> None:
+    """A run in another way takes its answers from one that failed, and later from the mended."""
+
+    class Failing(Generator):
+        asked = 0
+
+        def generate(self, request: GenerationRequest) -> str:
+            Failing.asked += 1
+            if Failing.asked == 20:
+                raise RuntimeError("down")
+            return "True"
+
+    target = TARGET(("fv", "mini"), out=tmp_path, observer=Recorder())
+    for failed in (1, 0):
+        (first,) = target.run("oracle", generator=Failing())
+        again = score_again(first, "fact-verification:labels=target", observer=Recorder())
+        assert again.folder != first.folder
+        assert again.stored.answers is not None
+        assert again.stored.answers.failed == failed
 
 
 KEY = "a-key-for-nobody-1"

@@ -173,7 +173,8 @@ def _check_question(view: TableView, record: Any) -> Draft:
     """
     try:
         text = " ".join(record["question"].split())
-        answer = tuple(str(value) for value in record["answer"])
+        values = record["answer"]
+        answer = tuple(map(str, values if isinstance(values, list) else [values]))
         listed = [
             (int(cell["row"]) - 1, str(cell["column"]), str(cell["value"]))
             for cell in record["cells"]
