@@ -220,9 +220,10 @@ def _explain_queries(dataset: Dataset) -> str:
             "rows=table.rows"
         )
     has_rows = any(table.rows for table in dataset.corpus)  # a catalog has none to ask about
-    ask = ", or let target-bench ask write some" if has_rows else ""
+    corpus = dataset.request.get("corpus") or "CORPUS"
+    ask = f", or have some written: target-bench ask {corpus}" if has_rows else ""
     return (
-        f"Write them into queries.csv beside the tables, as docs/data.md shows{ask}; target-bench "
+        f"Write them into queries.csv beside the tables, as docs/data.md shows{ask}. target-bench "
         "search needs none."
     )
 

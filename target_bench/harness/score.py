@@ -36,6 +36,7 @@ from target_bench.core.run_config import TOP_K
 from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
 from target_bench.core.settings import read_cutoffs
 from target_bench.core.task import Outputs, Predictions, Task, has_reference
+from target_bench.core.text_tables import count_noun
 from target_bench.data.selection import select_queries
 from target_bench.metrics import stats
 from target_bench.metrics.scores import check_names, find_spec, in_order, is_built_in
@@ -47,11 +48,13 @@ Amount = TypeVar("Amount", int, float)
 CountsT = TypeVar("CountsT", Counts, AnswerCounts)
 Floats = NDArray[np.float64]
 
+_SHOWN = 3  # scores in a repr
+
 MISSING = "missing"
 """The error of a query without a ranking or an answer; it counts as wrong."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Scores(Mapping[str, Score], Generic[CountsT]):
     """Map metric name -> score, with the value of every query alone.
 
@@ -83,6 +86,11 @@ class Scores(Mapping[str, Score], Generic[CountsT]):
     counts: CountsT
     report: Mapping[str, Any] = field(default_factory=dict)
     properties: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        shown = [f"{name} {score}" for name, score in self.items()][:_SHOWN]
+        more = ", ..." * (len(self) > _SHOWN)
+        return f"Scores({', '.join(shown)}{more}; {count_noun(self.counts.asked, 'query')})"
 
     def __getitem__(self, metric: str) -> Score:
         return self.by_metric[metric]

@@ -144,14 +144,14 @@ class _Names:
         )
 
     def find_table(self, name: Any, where: str) -> TableId:
-        """Return the table with an id, a word, ``database__table``, or a pair of ids."""
+        """Return the table with an id, a word, two ids with ``__`` or ``/`` between, or a pair."""
         name = compose(name)
         if isinstance(name, str) and name in self._tables:
             return self._tables[name]
         pairs: list[tuple[str, ...]] = []
-        if isinstance(name, str):  # as other tools write it; both names may have "__" in them
-            ends = [match.start() for match in re.finditer("(?=__)", name)]
-            pairs = [(name[:end], name[end + 2 :]) for end in ends]
+        if isinstance(name, str):  # as other tools write it; both names may have the mark in them
+            marks = re.finditer("(?=(__|/))", name)
+            pairs = [(name[: m.start()], name[m.end(1) :]) for m in marks]
         elif isinstance(name, list | tuple):
             pairs = [tuple(map(str, name))]
         positions = self._corpus.positions

@@ -82,6 +82,12 @@ def test_a_ranking_at_a_cutoff_is_the_one_that_was_returned_at_it() -> None:
     assert score_rankings(dataset, deep, 10)["mrr"].value == 0, "cut as a list is"
 
 
+def test_scores_fit_in_a_line() -> None:
+    text = repr(score_rankings(MINI, {q.id: q.gold for q in MINI.queries}, 10))
+    assert text.startswith("Scores(recall@10 1.000 [")
+    assert text.endswith(f", ...; {len(MINI.queries)} queries)")
+
+
 def test_a_missing_ranking_counts_as_wrong() -> None:
     gold = {query.id: query.gold for query in MINI.queries}
     missing = gold.pop(MINI.queries[3].id)

@@ -116,6 +116,7 @@ NUMBERS = _dataset((TableId("0", "7"),), ("12",))
          (SLASH, SHOP)),
         (UNDERSCORES, '{"query_id": "q1", "tables": ["my__db__t", "my__other"]}', "q1",
          (TableId("my__db", "t"), TableId("my", "other"))),
+        (NUMBERS, "12 Q0 0/7 1 2 x\n", "12", (TableId("0", "7"),)),  # str(table.id)
         (NUMBERS, '{"query_id": 12, "tables": [[0, 7]]}', "12", (TableId("0", "7"),)),
     ],
 )  # fmt: skip

@@ -12,9 +12,10 @@ from typing import Any, TypeVar
 
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.contract import is_paid
-from target_bench.core.errors import ConfigError, DataError, StoreError
+from target_bench.core.errors import ConfigError, DataError, PluginError, StoreError
 from target_bench.core.identity import is_no_context
 from target_bench.core.observer import Observer
+from target_bench.core.plugin_errors import guard_plugin
 from target_bench.core.prompt_writer import PromptWriter
 from target_bench.core.registry import make_task
 from target_bench.core.schema import Dataset, GenerationRequest, Query, TableId
@@ -176,16 +177,18 @@ def _plan_answers(
         planned = _add_estimates(planned, ranked.estimates)
         if ranked.state != "finished" and planned.state == "finished":
             planned = replace(planned, state="unfinished")  # rankings are asked or timed again
-    with suppress(ConfigError, StoreError):  # the cell fails before it asks, and says why
+    # Where an estimate fails, so does the cell, and says why; each may cost money by itself.
+    requests = judged = None
+    with suppress(ConfigError, PluginError, StoreError), guard_plugin("task", task, "planning"):
         judged = _estimate_judge(task, generator, dataset, rankings_folder, planned.folder)
-        if judged and planned.state == "finished":
-            planned = replace(planned, state="unfinished")  # the judge failed on some answers
-        if planned.state != "finished":
+    if judged and planned.state == "finished":
+        planned = replace(planned, state="unfinished")  # the judge failed on some answers
+    if planned.state != "finished":
+        with suppress(ConfigError, PluginError, StoreError):
             requests = _estimate_requests(
                 prepared, generator, prompter, rankings_folder, planned.folder
             )
-            planned = _add_estimates(planned, [requests, judged])
-    return planned
+    return _add_estimates(planned, [requests, judged])
 
 
 def _add_estimates(planned: PlannedCell, estimates: Iterable[Estimate | None]) -> PlannedCell:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from target_bench.core.errors import ConfigError
 from target_bench.core.observer import Observer
 from target_bench.core.text_tables import csv_text
 from target_bench.harness.consent import Estimate
@@ -55,6 +56,8 @@ class Sweep:
         yaml_file = YamlFile.read(Path(file))
         name = read_name(yaml_file)
         cells = read_cells(yaml_file, None if out is None else Path(out))
+        if not cells:
+            raise ConfigError(f"{file}: no corpus has answers that a task of its generators scores")
         forget_data()  # of an earlier sweep, whose files may have been edited since
         planned = plan_cells(cells, yaml_file, observer or Observer())
         return cls(name, cells[0].config.out, planned)

@@ -255,3 +255,9 @@ def test_impossible_settings(folder: Path, change: tuple[str, str], message: str
         _load(folder, TWELVE.replace(*change))
     assert message in str(error.value)
     assert not (folder / "runs").exists()
+
+
+def test_a_corpus_without_answers_is_told(folder: Path) -> None:
+    text = "name: x\ncorpora: [tabxbench]\nretrievers: [bm25]\ngenerators: [extractive]\n"
+    with pytest.raises(ConfigError, match="no corpus has answers"):
+        _load(folder, text)
