@@ -263,7 +263,8 @@ def why(
             after, sources = make_manifest_again(first, data_dir, observer)
         is_new = after.identity != first.identity
         heading = f"The same command {'makes a new run' if is_new else 'scores this run again'}:"
-        same = "; the same command uses this run again"
+        verb = "uses this run again" if first.run.status == "finished" else "goes on with this run"
+        same = f"; the same command {verb}"
     changes = find_changes(first.run.manifest, after, read_copies(first), sources)
     say_wrapped(heading if changes else f"nothing that changes a result differs{same}")
     for change in changes:

@@ -169,7 +169,7 @@ def describe_other_databases(run: Result, metric: str, label: str = "") -> str |
     interval = find_spec(metric, run.stored.scores[metric]).interval(*bounds, ", ")
     n_databases = len(set(list_databases(run)))
     return (
-        f"For questions about other databases than these {n_databases} the interval of "
+        f"For other databases than these {n_databases}, the interval of "
         f"{label or run.command.label}'s {metric} is [{interval}]."
     )
 
