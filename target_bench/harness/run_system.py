@@ -8,7 +8,7 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -40,7 +40,13 @@ from target_bench.metrics.scores import find_edited_metrics, hash_code
 from target_bench.runs import slicing
 from target_bench.runs.result import Result
 from target_bench.runs.run import Run
-from target_bench.runs.score_files import PER_QUERY, SLICE_PREFIX, STATISTICS, read_scores
+from target_bench.runs.score_files import (
+    PER_QUERY,
+    SLICE_PREFIX,
+    STATISTICS,
+    StoredScores,
+    read_scores,
+)
 
 
 def run_system(
@@ -162,10 +168,19 @@ def _write_scores(
     """Write the tables of values, then the scores that they belong to."""
     if warning := unlabelled_note(dataset, task, scores.counts, scores):
         observer.warning(warning)
-    if changed := _find_changed_metrics(run, scores):
-        run.reused = False
-        metrics = f"metric{'s' * (len(changed) > 1)} {list_first(changed, 3)}"
-        observer.warning(f"{run.folder.name}: scores computed again: the code of {metrics} changed")
+    with suppress(StoreError):  # there are no scores yet, or they are damaged and written again
+        stored = read_scores(run.folder)
+        if changed := _find_changed_metrics(stored, scores):
+            run.reused = False
+            metrics = f"metric{'s' * (len(changed) > 1)} {list_first(changed, 3)}"
+            observer.warning(
+                f"{run.folder.name}: scores computed again: the code of {metrics} changed"
+            )
+        if dropped := [name for name in stored.scores if name not in scores]:
+            observer.warning(
+                f"{run.folder.name}: no longer has {list_first(dropped, 3)}, of an earlier "
+                "--metric; name it again to have its scores"
+            )
     ids = set(scores.query_ids)
     queries = [query for query in dataset.queries if query.id in ids]
     properties = slicing.read_properties(queries) | {**scores.properties}
@@ -184,12 +199,8 @@ def _write_scores(
     )
 
 
-def _find_changed_metrics(run: Run, scores: Scores[Any]) -> list[str]:
+def _find_changed_metrics(stored: StoredScores, scores: Scores[Any]) -> list[str]:
     """Return the metrics whose code is another than when the run was scored before."""
-    try:
-        stored = read_scores(run.folder)
-    except StoreError:  # there are none, or they are damaged and written again
-        return []
     # A metric of the user's own has its code in its signature, or "unique:" without a hash.
     return find_edited_metrics(stored.code, scores) + [
         name

@@ -156,6 +156,14 @@ def test_a_metric_that_was_asked_for_again_is_no_cause(inside: Inside) -> None:
     assert "metrics.py:own was" not in said
 
 
+def test_a_metric_that_is_not_asked_for_again_is_told(inside: Inside) -> None:
+    run = ("run", *OWN.split())
+    assert inside(*run, "--metric", "metrics.py:own").code == 0
+    again = inside(*run)
+    assert "no longer has own, of an earlier --metric" in " ".join(again.err.split())
+    assert "no longer has" not in inside(*run).err
+
+
 def test_scoring_again_keeps_the_code_of_the_retriever(inside: Inside) -> None:
     run = ("run", *OWN.split())
     assert inside(*run).code == 0
