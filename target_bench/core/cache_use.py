@@ -70,7 +70,7 @@ def record_reads(cache: str, store: Hashable, keys: Iterable[Hashable]) -> None:
             _hits[cache] += 1
 
 
-def record_answers(generator: Any, any_cached: bool) -> None:
+def note_cached_answers(generator: Any, any_cached: bool) -> None:
     """Record a hit if a generator says that answers came from a cache.
 
     One whose class sets ``answers_are_noted`` answers from the cache of answers, which records its

@@ -130,7 +130,8 @@ class Generator(ABC):
     ```
 
     Keep constructor arguments as attributes, as for a ``Retriever``. A failed answer is a
-    ``Generation`` with its ``error`` set, or an exception: only that query fails.
+    ``Generation`` with its ``error`` set, or an exception of ``generate``: only that query fails. A
+    ``TargetBenchError``, and whatever ``generate_many`` raises, ends the run.
 
     Attributes:
         VERSION: as of a ``Retriever``.
@@ -210,7 +211,7 @@ def _are_names(value: Any) -> bool:
 
 
 def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and value > 0
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
 _BOOLEAN = _Rule(lambda value: isinstance(value, bool), "True or False")

@@ -135,6 +135,7 @@ def _ask_one(retriever: Any, question: Any, top_k: int) -> Any:
 
 def read_ranking(query_id: str, ranking: Any, top_k: int, corpus: Corpus) -> Retrieval:
     """Return the ranking of another system as the retrieval of a query, cut after ``top_k``."""
+    # The order of ``shuffled`` breaks ties.
     whole = _read_answer(query_id, lambda: ranking, len(corpus), corpus.shuffled)
     if whole.error is not None:
         fault = whole.error.replace("returned", "holds", 1)

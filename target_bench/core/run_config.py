@@ -263,7 +263,7 @@ class RunConfig(BaseModel):
         """Return a copy with other values of these options."""
         return RunConfig(**{**dict(self), **options})
 
-    def check_tables(self) -> None:
+    def check_prompt_tables(self) -> None:
         """Raise ``ConfigError`` if a prompt would hold more tables than are retrieved."""
         if self.tables is not None and self.tables > self.top_k[-1]:
             raise ConfigError(

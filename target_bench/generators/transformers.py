@@ -332,7 +332,7 @@ def _from_hub(loader: Any, name: str, **settings: Any) -> Any:
     Raises:
         ConfigError: it cannot be loaded.
     """
-    if name.startswith((".", "/", "~")) and not Path(name).expanduser().is_dir():
+    if name.startswith((".", "/", "~")) and not Path(name).is_dir():
         raise ConfigError(f"model={name}: there is no such folder")
     try:
         with silence_libraries():

@@ -92,7 +92,7 @@ def answer(
                         raise _fault(label, answered.generation)
         finally:
             if any_cached:
-                cache_use.record_answers(plugin, any_cached=True)
+                cache_use.note_cached_answers(plugin, any_cached=True)
             took = StageTime(time.perf_counter() - start, watch.list_hits(), n_answers)
             stages = {"generate": took} if plugin is not None else {}
             run.write_manifest(**add_times(run.manifest, "timed_answers", stages))

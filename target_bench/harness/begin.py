@@ -1,5 +1,6 @@
 """Beginning a run: what identifies it, what is recorded of it first, and its locked folder."""
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -181,8 +182,14 @@ def identify_answers(
     if retriever is None:
         entry, most = "given", _count_given(task, dataset)
         source = {"source": task.source}
+        # The fingerprint of queries sorts their gold tables; a prompt shows them in their order.
+        given = {query.id: given_tables(task, query) for query in dataset.queries}
+        unsorted = {i: tables for i, tables in given.items() if [*tables] != sorted(tables)}
+        if unsorted:
+            order = json.dumps(sorted(unsorted.items())).encode()
+            source["order"] = hashlib.sha256(order).hexdigest()[:12]
     else:
-        entry, most = RANKING_TASK, config.top_k[-1]  # the entry has the name of the task
+        entry, most = RANKING_TASK, config.top_k[-1]  # ``Identity.retrieval``
         source = {"retriever": retriever.identity, "depth": most}
     if max_tables < most:
         source["tables"] = max_tables

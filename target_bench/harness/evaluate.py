@@ -106,7 +106,7 @@ def evaluate(
     if corpus is None:
         raise ConfigError("corpus=None: expected a name as 'mini', a path as './tables', or a list")
     for name_of_list in options.keys() & set(PLUGIN_LISTS):
-        one = spell_flag(name_of_list).removeprefix("--")
+        one = spell_flag(name_of_list).removeprefix("--")  # generators: --generator: generator
         raise ConfigError(f"{name_of_list}: evaluate takes {one}=")
     if columns := options.pop("columns", None):
         corpus = add_columns(corpus, columns)
@@ -155,7 +155,7 @@ def evaluate_pairs(
     tasks = {text: make_task(text) for text, _ in pairs}
     systems = _make_retrievers(retrievers, names, tasks, observer)
     if systems[0] is not None:
-        config.check_tables()
+        config.check_prompt_tables()
     check_names_differ(each for each in generators if isinstance(each, str))
     generators_by_task: dict[str, list[System | None]] = {
         text: [None]

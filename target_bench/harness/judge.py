@@ -45,8 +45,8 @@ def judge(
         return {query_id: each for query_id, each in stored.items() if query_id not in open_ids}
 
     def work(todo: Sequence[Query], _: Mapping[str, Judgement]) -> Iterator[Sequence[Judgement]]:
-        ask_if_paid(task, confirm, lambda: estimate_judge(task, label, len(todo)))
         run.mark_running()
+        ask_if_paid(task, confirm, lambda: estimate_judge(task, label, len(todo)))
         observer.stage(f"{label}: judge", total=len(todo))
         start = time.perf_counter()
         judging = task_judge.make_judgements(todo, dataset, generations, rankings)

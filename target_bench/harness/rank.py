@@ -53,8 +53,7 @@ def rank(
     """Return query id -> ranking: those of the run, and new ones by the retriever."""
     plugin = retriever.plugin
     must_time = plugin is not None and config.latency > 0 and run.manifest.latency_ms is None
-    # Single queries are timed without caches, those of a service that is paid for too.
-    n_timed = min(config.latency, MOST_TIMED) + _WARM_UP if must_time else 0
+    n_timed = count_timed(config, dataset) if must_time else 0
 
     def prepare(n_texts: int) -> None:
         record_start(run, retriever)
@@ -267,6 +266,14 @@ def _record_times(
     if embed and retrieve and not is_bound(retriever.identity):  # no bound is a system
         stages |= {"embed_corpus": embed, "retrieve": retrieve}
     run.write_manifest(**times.add_times(run.manifest, "timed_queries", stages))
+
+
+def count_timed(config: RunConfig, dataset: Dataset) -> int:
+    """Return how often single queries are asked for their latency, at most.
+
+    They are asked without caches, those of a service that is paid for too.
+    """
+    return min(config.latency, MOST_TIMED, len(dataset.queries)) + _WARM_UP * (config.latency > 0)
 
 
 def _time_single_queries(

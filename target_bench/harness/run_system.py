@@ -124,7 +124,9 @@ def answer_queries(
         ranked, rankings = rank_queries(config, ranking_task, dataset, retriever, observer, confirm)
         rankings_run, counts = ranked.run, ranked.stored.counts
     note_queries = getattr(generator.plugin, "note_queries", None)
-    if note_queries is not None:  # ``replay`` tells queries of one id apart
+    if (
+        note_queries is not None
+    ):  # ``replay`` finds the answer of ``7#2``, which a release calls ``7``
         note_queries(dataset.queries, sampled=config.limit is not None)
     max_tables = limit_prompt_tables(config, task, dataset, retriever)
     metrics = list_asked_metrics(config, task)

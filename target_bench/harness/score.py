@@ -408,6 +408,10 @@ def _check_statistics(metric: Metric[Any], statistics: Floats, n: int) -> None:
             f"metric {metric.name}: statistics() of {n} queries has the shape "
             f"{np.shape(statistics)}: expected a row for each query"
         )
+    if np.isnan(statistics).any():
+        raise PluginError(
+            f"metric {metric.name}: statistics() has NaN; a query that it is not over has zeros"
+        )
     with np.errstate(over="ignore"):
         if np.isinf(statistics.sum(axis=0)).any():
             raise PluginError(

@@ -10,7 +10,7 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer, default_observer
 from target_bench.core.registry import make_task
-from target_bench.core.run_config import RunConfig
+from target_bench.core.run_config import RunConfig, add_columns
 from target_bench.core.schema import Dataset
 from target_bench.core.settings import read_texts
 from target_bench.data.load import CorpusLike, LoadOnce, make_loader, tasks_and_corpora
@@ -51,6 +51,8 @@ def score_file(
         data_dir: the folder with the release files.
         options: of ``RunConfig``: ``split``, ``top_k``, ``out``.
     """
+    if columns := options.pop("columns", None):
+        (corpus,) = add_columns(corpus, columns)
     observer = default_observer()
     [result] = score_external(
         tasks_and_corpora((task, corpus)),

@@ -124,7 +124,7 @@ def make_generator(
         system = _make_system(
             "generator", generator, name, ANSWER_MODES, check_generator, observer, task
         )
-        converses = getattr(system.plugin, "converses", True)
+        converses = getattr(system.plugin, "converses", False)
     if config.prompt is not None and not converses:
         observer.warning(
             f"nothing says that {system.label} reads prompts (converses = True), so "

@@ -115,7 +115,7 @@ def read_config(path: Path) -> dict[str, Any]:
 
 
 def spell_plugin(kind: registry.Kind, plugin: Any) -> Any:
-    """Return ``{name: bm25, k1: 0.9}`` as ``bm25:k1=0.9``, which is text already as it is.
+    """Return ``{name: bm25, k1: 0.9}`` as ``bm25:k1=0.9``; text, or anything else, as it is.
 
     Raises:
         ConfigError: it has no name, or settings that ``registry.parse`` would not read back.

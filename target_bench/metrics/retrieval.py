@@ -80,8 +80,8 @@ class JudgedRankings:
         returned: (n,) number of tables returned, repeated ones included.
         depth: the number of ranks that count.
         gains: None where all gold tables are equally relevant.
-        databases: (n, width) 1 where a table of the gold database is first met; None where the
-            tables are in no databases.
+        databases: (n, width) 1 where a table of the gold database is first met; the task adds it,
+            and leaves it None where the tables are in no databases.
         families: None where gold tables have none in common.
     """
 

@@ -52,7 +52,7 @@ def ask_generator(
             generator, requests, record, lambda answer: bool(answer.text.strip()), Observer()
         )
     answers = {answer.query_id: answer for answer in replies}
-    cache_use.record_answers(generator, any(answer.cached for answer in answers.values()))
+    cache_use.note_cached_answers(generator, any(answer.cached for answer in answers.values()))
     return answers
 
 
@@ -113,7 +113,7 @@ def ask_recorded(
 ) -> Iterator[Generation]:
     """Yield an answer to each request, recorded ones first.
 
-    Answers of a generator that records them itself are left to it.
+    A generator with an attribute ``cache`` decides that itself: ``cache=False`` records nothing.
 
     Args:
         generator: is asked.

@@ -89,7 +89,7 @@ def find_runs_by_label(name: str, root: Path) -> list[Path]:
     if Path(name).exists() or (root / name).exists() or _find_by_beginning(name, root):
         return []
     runs = [(folder, command) for folder, command in _read_commands(root) if command.label == name]
-    return [f for f, command in runs if not command.ranks_part_of_queries] or [f for f, _ in runs]
+    return [f for f, command in runs if not command.ranks_for_answers] or [f for f, _ in runs]
 
 
 def _read_commands(root: Path) -> Iterator[tuple[Path, Command]]:

@@ -76,7 +76,7 @@ class Identity(Entries):
 
     @property
     def has_answers(self) -> bool:
-        """Whether the run is one of answers, built on the rankings of another run."""
+        """Whether the run is one of answers; its rankings, if any, are another run."""
         return self.generator is not None
 
     @property
@@ -123,7 +123,7 @@ class Command(Entries):
     prompting: dict[str, Any] | None = None
 
     @property
-    def ranks_part_of_queries(self) -> bool:
+    def ranks_for_answers(self) -> bool:
         """Whether only the queries about one task were ranked, to build answers on."""
         return self.about is not None and self.generator is None
 

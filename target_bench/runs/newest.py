@@ -1,11 +1,11 @@
 """The runs that ``compare``, ``plot`` and ``report`` take from a folder of runs.
 
 They are the newest run of each system, among the runs on the same data as the newest of all. Two
-runs are of one system if their labels could not tell them apart (``differences.make_labels``).
+runs are of one system if ``differences.describe_system`` says the same of both.
 """
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -52,7 +52,8 @@ def find_newest_runs(
     if not results:
         raise StoreError(f"{root}: holds no finished run; target-bench run mini makes some")
     for newest in _find_newest_on_each_data(results, shared):
-        systems, left_out = _find_systems(newest, results, shared)
+        used = _find_used_rankings(results)
+        systems, left_out = _find_systems(newest, results, shared, used)
         if {result.command.label for result in systems}.issuperset(labels):
             baseline = min(systems, key=_baseline_key)
             others = [result.folder for result in systems if result is not baseline]
@@ -75,14 +76,14 @@ def find_newest_runs_of_corpora(root: Path) -> NewestRuns:
         if _read_options(result) == _read_options(newest)
     }
     del newest_of_corpus[newest.identity.corpus]
-    baseline = describe_method(Result(first.folders[0]))
+    baseline, used = describe_method(Result(first.folders[0])), _find_used_rankings(results)
     added: list[Path] = []
     for result in newest_of_corpus.values():
-        systems, _ = _find_systems(result, results, COMPARED)
+        systems, _ = _find_systems(result, results, COMPARED, used)
         if any(describe_method(system) == baseline for system in systems):
             added += [system.folder for system in systems]
     others = [result for result in results if result.folder not in added]
-    _, left_out = _find_systems(newest, others, COMPARED)
+    _, left_out = _find_systems(newest, others, COMPARED, used)
     sentence = _describe_left_out(left_out, n_unreadable, root)
     return NewestRuns([*first.folders, *added], sentence)
 
@@ -118,7 +119,7 @@ def _find_newest_on_each_data(results: Sequence[Result], shared: Sequence[str]) 
 
 def _newest_key(result: Result) -> tuple[bool, float]:
     """Sort the newest first, and after all others rankings that answers are built on."""
-    return result.command.ranks_part_of_queries, -_read_start(result)
+    return result.command.ranks_for_answers, -_read_start(result)
 
 
 def _read_data(result: Result) -> dict[str, Any]:
@@ -137,13 +138,20 @@ def _read_options(result: Result) -> tuple[Any, ...]:
     return identity.task, are_all_queries, command.limit, command.distractors, identity.top_k
 
 
-def _find_systems(
-    newest: Result, results: Sequence[Result], shared: Sequence[str]
-) -> tuple[list[Result], Counter[str]]:
-    """Return the newest run of each system, and reason -> number of runs that are left out."""
-    used_by_answers = {
+def _find_used_rankings(results: Iterable[Result]) -> set[Path]:
+    """Return the folders of the rankings that answers are built on."""
+    return {
         result.rankings_result.folder for result in results if result.rankings_result is not result
     }
+
+
+def _find_systems(
+    newest: Result, results: Sequence[Result], shared: Sequence[str], used: Collection[Path]
+) -> tuple[list[Result], Counter[str]]:
+    """Return the newest run of each system, and reason -> number of runs that are left out.
+
+    ``used`` are the rankings that answers are built on: they are not left out.
+    """
     expected = _read_data(newest)
     systems: dict[tuple[Any, ...], Result] = {}
     left_out: Counter[str] = Counter()
@@ -155,7 +163,7 @@ def _find_systems(
             if systems.pop(system, None):
                 left_out["older, of the same system"] += 1
             systems[system] = result
-        elif result.folder not in used_by_answers:
+        elif result.folder not in used:
             left_out[_describe_difference(result, newest, different[0])] += 1
     return list(systems.values()), left_out
 

@@ -418,13 +418,16 @@ def describe_failures(result: "Result") -> Iterator[str]:
             f"same command asks again); the first is {not_judged[0]!r}: {error}"
         )
     failed = [record for record in find_failures(result) if record.query_id not in not_judged]
-    if failed:
-        first = failed[0]
-        if isinstance(first, Retrieval):  # its answer failed too, for want of tables
-            system, n_failed = f"retriever {result.command.retriever}", stored.counts.failed
-        else:
-            system, n_failed = f"generator {result.command.generator}", stored.n_failed
-        yield (
-            f"{system} failed on {n_failed} of {stored.n_queries} queries of {corpus} (scored 0); "
-            f"the first is {first.query_id!r}: {first.error}"
-        )
+    rankings = [record for record in failed if isinstance(record, Retrieval)]
+    without_tables = {ranking.query_id for ranking in rankings}  # whose answers fail, too
+    answers = [record for record in failed if record.query_id not in without_tables]
+    for system, records in (
+        (f"retriever {result.command.retriever}", rankings),
+        (f"generator {result.command.generator}", answers),
+    ):
+        if records:
+            first = records[0]
+            yield (
+                f"{system} failed on {len(records)} of {stored.n_queries} queries of {corpus} "
+                f"(scored 0); the first is {first.query_id!r}: {first.error}"
+            )

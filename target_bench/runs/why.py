@@ -106,7 +106,11 @@ def find_changes(
             changes.append(Change(f"the code of {name} changed"))
     changes += _find_data_changes(before, after)
     # If a plug-in replaced another one, their settings are not compared.
-    replaced = tuple(path.removesuffix("class") for path in paths if path.endswith(".class"))
+    replaced = tuple(
+        path.removesuffix("class")
+        for path in paths
+        if path.endswith(".class") and ".config." not in path  # a setting may be called class
+    )
     for path in paths:
         if path.endswith(".class") or not path.startswith(replaced):
             changes += _describe_entry(path, old.get(path), new.get(path))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
+from target_bench.core.errors import DataError
 from target_bench.core.metric import Metric
 from target_bench.core.reasoning import READING
 from target_bench.core.schema import AnswerKind, Dataset, Query
@@ -41,6 +42,23 @@ class QuestionAnswering(Task[JudgedValues]):
     def __init__(self, bertscore: str | None = None) -> None:
         self.bertscore = bertscore
         self._reader = AnswerReader(_read_answer)
+
+    def check(self, dataset: Dataset) -> None:
+        """Check that ``values`` in the metadata of a query, if it is there, is a list of texts.
+
+        Raises:
+            DataError: it is something else, or ``canonical_values`` are not as many.
+        """
+        for query in dataset.queries:
+            values = query.metadata.get("values", [])
+            canonical = query.metadata.get("canonical_values") or values
+            is_list = not isinstance(values, str) and hasattr(values, "__len__")
+            if not is_list or len(canonical) != len(values):
+                raise DataError(
+                    f"query {query.id!r}: its metadata have values={values!r:.80}, which stand for "
+                    "the values of a reference: expected a list of texts, and as many "
+                    "canonical_values, if there are any. Call a column of another meaning otherwise"
+                )
 
     def metrics(
         self, queries: Sequence[Query], _cutoffs: Sequence[int] = ()

@@ -219,7 +219,7 @@ class TextToTable(Task[Compared], AnswerJudge):
             self._format(query),
             _read_headers(query),
             (score[0], score[1]) if score else None,
-            "replies" in record or "p_score" in record.get(FAILED, {}),
+            judged="replies" in record or "p_score" in record.get(FAILED, {}),
         )
 
     def parse_answers(self, examples: Compared) -> list[object | None]:

@@ -31,10 +31,10 @@ def test_what_was_computed_in_this_watch_is_not_read_from_a_cache() -> None:
 
 def test_a_generator_with_a_cache_of_its_own_is_believed() -> None:
     watch = CacheWatch()
-    cache_use.record_answers(object(), any_cached=False)
-    cache_use.record_answers(_Noted(), any_cached=True)
+    cache_use.note_cached_answers(object(), any_cached=False)
+    cache_use.note_cached_answers(_Noted(), any_cached=True)
     assert watch.list_hits() == []
-    cache_use.record_answers(object(), any_cached=True)
+    cache_use.note_cached_answers(object(), any_cached=True)
     assert watch.list_hits() == [cache_use.ANSWERS]
 
 

@@ -104,3 +104,21 @@ def test_fewer_given_tables_are_another_run(tables: int | None, limited: dict[st
         RunConfig(tables=tables), task, replace(dataset, queries=queries), None
     )
     assert identity["given"] == {"source": "given"} | limited
+
+
+def test_given_tables_in_another_order_are_another_run() -> None:
+    dataset, task = load("mini"), make_task("table_to_text")
+    first, second = sorted(dataset.corpus.ids)[:2]
+    queries = select_queries(dataset, task).queries
+    keys = {
+        run_key(
+            _identify_gold(
+                RunConfig(),
+                task,
+                replace(dataset, queries=tuple(replace(q, gold=gold) for q in queries)),
+                None,
+            )
+        )
+        for gold in ((first, second), (second, first))
+    }
+    assert len(keys) == 2

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from target_bench import judge_answers, score_answers, score_rankings
-from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.errors import ConfigError, DataError, PluginError
+from target_bench.core.metric import Metric, MetricSpec
 from target_bench.core.registry import make_task
 from target_bench.core.schema import Generation, Retrieval, TableId
 from target_bench.data.load import load
@@ -189,3 +190,28 @@ def test_statistics_are_those_of_the_ranking_at_the_cutoff() -> None:
     rows = scores.statistics.get(name)
     if rows is not None:
         assert rows[:, 0].sum() / rows[:, 1].sum() == pytest.approx(scores[name].value)
+
+
+def test_statistics_that_are_no_numbers_are_refused() -> None:
+    class Unknown(Metric[Any]):
+        spec = MetricSpec("unknown", scores="texts")
+        signature = "unknown|v1"
+
+        def statistics(self, examples: Any) -> Any:
+            return np.full((len(examples.texts), 2), np.nan)
+
+        def value(self, totals: Any) -> Any:
+            return totals[..., 0] / totals[..., 1]
+
+    with pytest.raises(PluginError, match=r"unknown: statistics\(\) has NaN"):
+        score_answers(MINI, {}, "qa", metrics=[Unknown()])
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [{"values": 3}, {"values": "Paris"}, {"values": ["a", "b"], "canonical_values": ["a"]}],
+)
+def test_values_that_are_no_list_are_refused(metadata: dict[str, Any]) -> None:
+    query = replace(MINI.queries[0], metadata=metadata)
+    with pytest.raises(DataError, match="its metadata have values="):
+        score_answers(replace(MINI, queries=(query,)), {query.id: "Paris"}, "qa")

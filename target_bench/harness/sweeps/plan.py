@@ -18,6 +18,7 @@ from target_bench.core.observer import Observer
 from target_bench.core.plugin_errors import guard_plugin
 from target_bench.core.prompt_writer import PromptWriter
 from target_bench.core.registry import make_task
+from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import Dataset, GenerationRequest, Query, TableId
 from target_bench.core.settings import split_name
 from target_bench.core.task import Task, given_tables
@@ -30,6 +31,7 @@ from target_bench.harness.begin import (
 )
 from target_bench.harness.consent import Estimate, estimate_generator, estimate_judge
 from target_bench.harness.evaluate import load_queries
+from target_bench.harness.rank import count_timed
 from target_bench.harness.run_system import choose_ranking_task
 from target_bench.harness.score import select_scorable
 from target_bench.harness.sweeps.cell import CellState, SweepCell, reuse_loader
@@ -124,7 +126,7 @@ def _prepare(cell: SweepCell, file: YamlFile, systems: _Systems) -> _PreparedCel
         if cell.generator is not None:
             entry = "generators"
             if task.source == "retrieved":
-                config.check_tables()
+                config.check_prompt_tables()
             generator = systems.get_generator(cell.generator, cell, task)
         entry = "distractors" if config.distractors else "corpora"
         tasks_and_corpora((cell.task, cell.corpus))  # whether the corpus serves the task
@@ -159,7 +161,10 @@ def _plan_rankings(prepared: _PreparedCell, retriever: System, estimated: set[st
     if planned.state == "finished" or planned.key in estimated:
         return planned
     estimated.add(planned.key)
-    return _add_estimates(planned, [_estimate_retriever(retriever, dataset, planned.folder)])
+    estimate = None
+    with suppress(StoreError):  # the cell fails before it asks, and says why
+        estimate = _estimate_retriever(retriever, cell.config, dataset, planned.folder)
+    return _add_estimates(planned, [estimate])
 
 
 def _plan_answers(
@@ -227,7 +232,7 @@ def _find_state(folder: Path, must_be_timed: bool) -> CellState:
 
 
 def _estimate_retriever(
-    retriever: System, dataset: Dataset, folder: Path | None
+    retriever: System, config: RunConfig, dataset: Dataset, folder: Path | None
 ) -> Estimate | None:
     """Return the texts that a retriever would send at most; None for one that costs nothing."""
     if retriever.plugin is None or not is_paid(retriever.plugin):
@@ -235,7 +240,8 @@ def _estimate_retriever(
     rankings = RANKINGS.read(folder) if folder else {}
     ranked = {query_id for query_id, ranking in rankings.items() if ranking.error is None}
     n_queries = sum(query.id not in ranked for query in dataset.queries)
-    return Estimate(retriever.label, len(dataset.corpus) + n_queries)
+    n_texts = len(dataset.corpus) + n_queries + count_timed(config, dataset)
+    return Estimate(retriever.label, n_texts)
 
 
 def _estimate_judge(

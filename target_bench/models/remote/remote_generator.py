@@ -41,7 +41,7 @@ class RemoteGenerator(Generator):
 
     paid = True
     converses: ClassVar[bool] = True
-    answers_are_noted: ClassVar[bool] = True  # as ``cache_use.record_answers`` has it
+    answers_are_noted: ClassVar[bool] = True  # as ``cache_use.note_cached_answers`` has it
     concurrency: int
     cache: bool
 
