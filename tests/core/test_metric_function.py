@@ -122,9 +122,10 @@ def test_a_run_scored_again_has_the_metrics_it_was_asked_for_with(tmp_path: Path
         (tmp_path / f"{name}.py").write_text(f"def {name}{name}(ranking):\n    return 1.0\n")
     own = [f"{tmp_path / name}.py:{name}{name}" for name in "ab"]
     evaluate("random", "mini", metrics=own[1:], limit=5, out=out)
-    run = evaluate("random", "mini", metrics=own[:1], limit=5, out=out)["random"]
-    assert ("aa" in run.scores, "bb" in run.scores) == (True, False)
     observer = Recorder()
+    run = evaluate("random", "mini", metrics=own[:1], limit=5, out=out, observer=observer)["random"]
+    assert ("aa" in run.scores, "bb" in run.scores) == (True, False)
+    assert any("no longer has bb" in warning for warning in observer.warnings)
     again = score_again(read_run(run.folder), metrics=own[1:], observer=observer)
     assert {"aa", "bb"} <= set(again.scores)
     (tmp_path / "a.py").unlink()
