@@ -63,8 +63,8 @@ def main() -> None:
     for _ in range(arguments.repeat):
         with tempfile.TemporaryDirectory() as folder:
             ways: dict[str, Callable[[], list[bool]]] = {
-                "target-bench": lambda: _pooled(tasks, Path(folder), arguments.workers),
-                "target-bench, gold recorded": lambda: _pooled(
+                "target-bench": lambda: _judge_in_pool(tasks, Path(folder), arguments.workers),
+                "target-bench, gold recorded": lambda: _judge_in_pool(
                     tasks, Path(folder), arguments.workers
                 ),
                 "a process per query, forked": lambda: _forked(tasks, arguments.workers),
@@ -129,7 +129,7 @@ def _within_limits(tasks: list[Task], workers: int) -> tuple[list[Task], list[Ta
     return [task for task in tasks if task not in late], [task for task in tasks if task in late]
 
 
-def _pooled(tasks: list[Task], folder: Path, workers: int) -> list[bool]:
+def _judge_in_pool(tasks: list[Task], folder: Path, workers: int) -> list[bool]:
     golds = list(dict.fromkeys((task.database, task.gold) for task in tasks))
     with Pool(workers, LIMITS) as pool:
         results = GoldResults(LIMITS, folder)

@@ -275,7 +275,7 @@ def _check(kind: str, plugin: object, methods: Mapping[str, str]) -> None:
 
 
 def get_parts(plugin: object) -> Mapping[str, object]:
-    """Return what ``parts`` returns, or nothing: a plug-in need not have the method."""
+    """Return the parts of a plug-in by name; none where it has no method ``parts``."""
     parts = getattr(plugin, "parts", None)
     return parts() if callable(parts) else {}
 
@@ -314,7 +314,7 @@ _FIELD_TYPES = {
 
 
 def find_invalid_field(generation: Generation) -> str | None:
-    """Return what is wrong with the first invalid field of an answer, or None.
+    """Return the fault of the first invalid field of an answer, as ``its text is int``, or None.
 
     An answer comes from a user's plug-in, or from a file that may have been edited.
     """

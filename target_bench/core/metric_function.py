@@ -118,7 +118,7 @@ class FunctionMetric(RatioMetric[Outputs]):
 
     @property
     def signature(self) -> str:
-        """The name, and what ``_identify`` returns."""
+        """The name, and the identity of the function."""
         return f"{self.name}|{self._code}"
 
     def statistics(self, outputs: Outputs) -> Floats:
@@ -183,7 +183,7 @@ _UNIQUE: WeakKeyDictionary[Callable[..., Any], str] = WeakKeyDictionary()
 
 
 def _identify(function: Callable[..., Any]) -> str:
-    """Return ``code:`` and a hash of a function: of its code, its defaults and what it encloses.
+    """Return ``code:`` and a hash of a function: its code, defaults and captured variables.
 
     Where one of them has no hash this is ``unique:`` and a text that no other function has, so that
     scores by it are never reused.
@@ -258,7 +258,7 @@ def resolve_metric(like: MetricLike) -> Metric[Any]:
 
 
 def _load_metric(text: str) -> Any:
-    """Return what a text names: a function, or a metric, made with the settings of the text."""
+    """Return the function that a text names, or the metric, made with its settings."""
     spec = registry.parse("metric", text)
     plugin = registry.resolve("metric", spec.target)
     if isinstance(plugin, Metric) or inspect.isroutine(plugin):

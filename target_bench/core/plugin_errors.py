@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 @contextmanager
 def plugin_errors(name: str, during: str, advice: str = "") -> Iterator[None]:
-    """Raise ``PluginError`` for what a plug-in raises in a ``with`` block.
+    """Turn exceptions of a plug-in inside a ``with`` block into ``PluginError``.
 
     Args:
         name: the plug-in, as ``retriever bm25``.

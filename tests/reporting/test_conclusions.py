@@ -130,7 +130,7 @@ SPEC = MetricSpec("recall", at_k=True)
 N = 30
 
 
-def _measured(values: Any) -> MetricValues:
+def _make_values(values: Any) -> MetricValues:
     array = np.asarray(values, dtype=float)
     return make_mean("recall@10", array, SPEC)
 
@@ -139,7 +139,7 @@ def _measured(values: Any) -> MetricValues:
 def test_effects_of_a_whole_grid(values: Any) -> None:
     """A level's score is the mean of its cells; a difference is that of two levels."""
     varied = {"x": "112233", "y": "ababab"}
-    effects, unclear = main_effects(varied, [_measured(row) for row in values])
+    effects, unclear = main_effects(varied, [_make_values(row) for row in values])
     assert not unclear
     cells = values.mean(axis=1).reshape(3, 2)
     expected = {"x": cells.mean(axis=1), "y": cells.mean(axis=0)}
@@ -159,7 +159,7 @@ def test_effects_of_a_whole_grid(values: Any) -> None:
 
 def test_a_factor_without_effect_beside_one_with_a_large_one() -> None:
     right = np.random.default_rng(0).random((2, 400)) < 0.5
-    rows = [_measured(right[0] * 0.5 + (0.4 if x else 0.0)) for x in (0, 1) for _ in range(2)]
+    rows = [_make_values(right[0] * 0.5 + (0.4 if x else 0.0)) for x in (0, 1) for _ in range(2)]
     effects, _ = main_effects({"x": "0011", "y": "abab"}, rows)
     assert [(e.factor, e.is_significant) for e in effects] == [("x", True), ("y", False)]
     worst = effects[0].rows[0].difference
@@ -182,14 +182,14 @@ def test_a_factor_without_effect_beside_one_with_a_large_one() -> None:
 def test_averages_are_over_what_all_levels_have(
     varied: dict[str, str], runs: list[float], expected: dict[str, list[float]]
 ) -> None:
-    scores = [_measured(np.broadcast_to(values, N)) for values in runs]
+    scores = [_make_values(np.broadcast_to(values, N)) for values in runs]
     effects, unclear = main_effects(varied, scores)
     by_name = {effect.factor: [row.score.value for row in effect.rows] for effect in effects}
     assert by_name == {name: pytest.approx(means) for name, means in expected.items()}
     assert unclear == [name for name in varied if name not in expected]
 
 
-def _pooled(*shares: float) -> list[MetricValues]:
+def _pool_shares(*shares: float) -> list[MetricValues]:
     """Runs of pooled recall, which is no mean of the queries."""
     metric = make_default_metric("recall_micro@10")
     assert metric is not None
@@ -205,11 +205,11 @@ def _pooled(*shares: float) -> list[MetricValues]:
 def test_scores_that_are_no_means_have_no_main_effects() -> None:
     """Pooled recalls of two runs are not the recall of all queries pooled; nor are means averaged
     that are over other queries."""
-    half = _measured(np.array([1.0] * (N // 2) + [np.nan] * (N // 2)))
-    whole = _measured(np.array([0.0, 1.0] * (N // 2)))
+    half = _make_values(np.array([1.0] * (N // 2) + [np.nan] * (N // 2)))
+    whole = _make_values(np.array([0.0, 1.0] * (N // 2)))
     assert [are_means([half, half]), are_means([whole, whole])] == [True, True]
     assert not are_means([half, whole])
-    assert not are_means(_pooled(0.3, 0.6))
+    assert not are_means(_pool_shares(0.3, 0.6))
 
 
 # What varies

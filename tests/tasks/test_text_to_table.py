@@ -48,13 +48,13 @@ class Judge(Generator):
         return "I cannot." if query_id == "t2t-0003" else REPLY % (8 if order == "1" else 6)
 
 
-def _scored(answers: dict[str, Any], task: TextToTable | None = None) -> Scores[Any]:
+def _score_answers(answers: dict[str, Any], task: TextToTable | None = None) -> Scores[Any]:
     task = task or TextToTable()
     return score_answers(MINI, answers, task, judge_answers(MINI, answers, task))
 
 
 def test_every_format_is_there_and_its_gold_scores_best() -> None:
-    scores = _scored(GOLD)
+    scores = _score_answers(GOLD)
     assert {query.metadata["format"] for query in MINI.queries} == {
         *("text", "html", "latex", "csv", "json")
     }

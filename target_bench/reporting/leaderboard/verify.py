@@ -187,7 +187,7 @@ def _score(
         if run.top_k:
             ranking_task = task if answers is None else make_task(RANKING_TASK)
             ranked = score_rankings(dataset, rankings, run.top_k, ranking_task)
-            shown, per_query = ranked.by_metric, ranked.per_query
+            shown, per_query = dict(ranked), ranked.per_query
             if answers is None:
                 _note_gold(folder, dataset, rankings, notes)
             if (answers is not None or is_basis) and not any(
