@@ -16,7 +16,7 @@ from target_bench.metrics.sql import JudgedQuery, Rule, Verdict
 from target_bench.metrics.sql_results import same_rows
 from target_bench.runs.record_log import JUDGEMENTS, encode_line
 from target_bench.sql.engines import SQLLimits
-from target_bench.sql.judge import SQLAnswer
+from target_bench.sql.judge import SQLAnswer, hash_inputs
 from target_bench.sql.judged_answer import JudgedAnswer, LeftOut
 from target_bench.sql.normalisation import LONGEST
 from target_bench.sql.worker import explain_difference
@@ -90,6 +90,19 @@ def test_a_statement_too_long_to_be_run(file: Path, pool: Pool, tmp_path: Path) 
     (judgement,) = judged_answers(pool, tmp_path, [answer], {"cities": file})
     assert judgement.query.verdict == "error"
     assert judgement.reason == "it has 100,043 characters; more than 100,000 are not run"
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [(None, "ee32950fd5a900c16aabcd826106cde0"), ("late", "2fd78658647acde118d8210f68dc99a9")],
+)
+def test_fingerprints_are_those_of_stored_judgements(
+    tmp_path: Path, error: str | None, expected: str
+) -> None:
+    """With another one, every stored judgement is made again."""
+    (file := tmp_path / "d").write_bytes(b"tables")
+    answer = SQLAnswer("q", "SELECT 2", error, "SELECT 1", "d", "e")
+    assert hash_inputs(answer, "d", {"d": file}, ["engine:sqlite"]) == expected
 
 
 def test_rows_are_counted_and_their_beginning_held(file: Path, pool: Pool, tmp_path: Path) -> None:
