@@ -20,7 +20,7 @@ from target_bench.sql.duckdb_copy import Copy, duckdb_copy
 from target_bench.sql.gold_results import GoldResults
 from target_bench.sql.judged_answer import JudgedAnswer, LeftOut
 from target_bench.sql.normalisation import LONGEST, rewrite_for_test_suite
-from target_bench.sql.worker import Attempt, explain_difference, preview, to_plain
+from target_bench.sql.worker import Attempt, Jobs, explain_difference, preview, to_plain
 from target_bench.sql.workers import Pool, StoppedError, Worker
 
 VERSION = "judging:11"
@@ -215,7 +215,7 @@ class Judge:
         if stopped := self._stopped.get(("", answer.text)):
             return _Reading(problem=stopped)
         try:
-            sql, spiders, named = worker.ask("read", answer.text, what="reading the answer")
+            sql, spiders, named = worker.ask(Jobs.read, answer.text, what="reading the answer")
         except StoppedError as error:
             self._stopped["", answer.text] = error.executed
             return _Reading(problem=error.executed)
@@ -302,7 +302,7 @@ class Judge:
         steps = _MOST_STEPS + 4 * self._repeats
         plain = [stopped and to_plain(stopped) for stopped in known]
         try:
-            reply = worker.ask("judge", *job, plain, what="the statement", steps=steps)
+            reply = worker.ask(Jobs.run_and_compare, *job, plain, what="the statement", steps=steps)
         except StoppedError as error:
             gold = (gold_sql,) if error.step.startswith("compare") else ()
             self._stopped |= {(path, text, *gold): error.executed for text in texts}
@@ -360,7 +360,7 @@ class Copies:
         if len(sql) > LONGEST:
             raise ValueError(f"it has {len(sql):,} characters, and {LONGEST:,} may be")
         details = (sql, str(file), copy.columns)
-        where, text = worker.ask("translate", *details, what="reading the statement")
+        where, text = worker.ask(Jobs.translate, *details, what="reading the statement")
         if where == "none":
             raise ValueError(text)
         return (copy.path if where == "copy" else file), text

@@ -168,7 +168,7 @@ class Jobs:
         self._tell("hand over", "handing over its result")
         return to_plain(ran)
 
-    def judge(
+    def run_and_compare(
         self,
         where: Where,
         texts: Sequence[str],
@@ -310,7 +310,7 @@ class Jobs:
 JOBS: Mapping[str, Callable[..., Any]] = {
     name: job for name, job in vars(Jobs).items() if not name.startswith("_")
 }
-"""By the names that a pool asks for them."""
+"""The jobs that a pool may ask for, by name."""
 
 
 def explain_difference(here: Executed, in_sqlite: Executed, same: Callable[[], bool]) -> str:

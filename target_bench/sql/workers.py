@@ -27,7 +27,7 @@ from target_bench.core.processors import count_processors
 from target_bench.core.schema import Executed, SQLOutcome
 from target_bench.sql.databases import database
 from target_bench.sql.engines import SQLLimits
-from target_bench.sql.worker import receive, send
+from target_bench.sql.worker import Jobs, receive, send
 
 PROCESS_ENDED = "the process that ran it"
 """How a message begins that says so: another process may do better."""
@@ -68,11 +68,11 @@ class Worker:
         self._replies: SimpleQueue[Any] = SimpleQueue()
         self._closed = Event()
 
-    def ask(self, job: str, *details: Any, what: str, steps: int = 0) -> Any:
+    def ask(self, job: Callable[..., Any], *details: Any, what: str, steps: int = 0) -> Any:
         """Do a job and return its result.
 
         Args:
-            job: its name in ``worker.JOBS``.
+            job: a method of ``worker.Jobs``, of which the process is told the name.
             details: its arguments, plain values.
             what: names it in a message, before its first step.
             steps: how many steps it may have, each with the limit of a statement.
@@ -83,7 +83,7 @@ class Worker:
             BudgetError: the time for all work is over.
             ConfigError: the pool is closed, or a process cannot be started.
         """
-        request = (job, *details)
+        request = (job.__name__, *details)
         try:
             return self._converse(request, what, steps)
         except StoppedError as error:
@@ -105,7 +105,7 @@ class Worker:
         """
         where = tuple(database(path))
         try:
-            reply = self.ask("run", where, sql, repeat, what="the statement", steps=repeat + 2)
+            reply = self.ask(Jobs.run, where, sql, repeat, what="the statement", steps=repeat + 2)
         except StoppedError as stopped:
             return stopped.executed
         return Executed(*reply)
