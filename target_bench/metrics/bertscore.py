@@ -40,7 +40,8 @@ class BERTScore(MeanOverAnswers):
     def __init__(self, model: str, reading: str = "") -> None:
         name, layer = _parse_model(model)
         self._scorer = _load_scorer(name, layer)
-        packages = "|".join(f"{name}=={version(name)}" for name in ("bert-score", "transformers"))
+        used = ("bert-score", "transformers")
+        packages = "|".join(f"{package}=={version(package)}" for package in used)
         which = f"model:{_identify(name)}|layer:{layer or 'default'}"
         description = f"F measure, best reference|{which}|idf:no|rescaled:no|{packages}"
         super().__init__(SPEC, description, self._score_answers, reading)

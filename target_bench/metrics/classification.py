@@ -42,7 +42,7 @@ def confusion(examples: JudgedLabels) -> NDArray[np.int64]:
 
 
 def _mark_cells(examples: JudgedLabels) -> Floats:
-    """Return (n, 12) the confusion matrix of each query alone, in one row."""
+    """Return (n, 12) one confusion matrix for each query, written as a row."""
     cells = np.zeros((len(examples.gold), len(LABELS), len(LABELS) + 1))
     for i, (gold, predicted) in enumerate(zip(examples.gold, examples.predicted, strict=True)):
         cells[i, LABELS.index(gold), (*LABELS, None).index(predicted)] = 1

@@ -82,7 +82,7 @@ def normal_form(text: str) -> str:
 
 
 def _strip_citations(text: str) -> str:
-    """Remove ``[1]``, ``[note]`` and marks at the end; a text in brackets alone stays."""
+    """Remove ``[1]``, ``[note]`` and marks at the end; a text that is all in brackets stays."""
     # from the right: the evaluator's expressions from the left take the square of the length
     end = len(text)
     while end:
@@ -116,7 +116,7 @@ def parse_value(text: str, canonical: str = "") -> Value:
     meaning: Number | Date | None = _read_number(canonical or text)
     if meaning is None:
         meaning = _read_date(canonical or text)
-        if meaning is not None and meaning[1:] == (-1, -1):  # a year alone is a number
+        if meaning is not None and meaning[1:] == (-1, -1):  # only a year: a number
             meaning = meaning[0]
     is_number = isinstance(meaning, int | float)
     return Value(str(meaning) if is_number and not text else normal_form(text), meaning)

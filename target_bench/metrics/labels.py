@@ -11,7 +11,7 @@ plainly which label is meant. Of these steps the first that finds a verdict deci
    statement ("the claim is refuted by the table", "this makes it false").
 
 An answer with verdicts that differ has no label, nor has one with a sentence that mentions a
-verdict in no such form ("the claim might be true"), unless another sentence is a verdict alone.
+verdict in no such form ("the claim might be true"), unless another sentence is just a verdict.
 Answers without a label are counted, so that users see them; wrong labels would go unseen. English
 only.
 """
@@ -483,7 +483,7 @@ def _unquote(match: re.Match[str]) -> str:
 
 
 def _iterate_own_lines(text: str) -> Iterator[str]:
-    """Yield the lines that do not repeat the prompt, up to an example that a model makes up."""
+    """Yield the lines of an answer that do not repeat the prompt."""
     is_answered = False
     for line in map(str.strip, text.split("\n")):
         echo = _ECHO.match(line)
@@ -495,7 +495,7 @@ def _iterate_own_lines(text: str) -> Iterator[str]:
         rest = line[echo.end() :].strip()
         if _read_opening_verdict(rest):  # "Claim: true" is an answer
             yield rest
-        elif is_answered:
+        elif is_answered:  # after its answer a model may invent a next prompt, and answer it
             return
 
 

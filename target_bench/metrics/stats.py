@@ -44,7 +44,7 @@ _CONSTANT = 1e-18  # a variance, as a share of the squared scale, that is roundi
 def interval(metric: Metric[Any], statistics: Floats) -> tuple[float, float]:
     """Return the 95% interval of a score; NaN for a metric that is over no query.
 
-    It depends on the metric's own statistics alone: neither the order of the queries nor the other
+    It depends only on the metric's own statistics: neither the order of the queries nor the other
     metrics of a run change it. A perfect score of n queries has the interval n / (n + 3.84) to 1.
     """
     score = estimate(metric, statistics)
@@ -60,9 +60,10 @@ class ScoreEstimate:
     high: float
     influence: Floats  # (n,) by how much each query moves it, times n; 0 where it does not count
     scale: tuple[float, float]  # the lowest and the highest possible score
-    # Kish's effective number of queries (1965, section 8.2); NaN where the score is undefined
-    # without one of the queries: then its interval is the whole scale
-    effective: float
+    # Kish's effective number of queries (1965, section 8.2), which is about weights and not the one
+    # of Wilson's interval; NaN where the score is undefined without one of the queries: then its
+    # interval is the whole scale
+    kish_n: float
 
     @property
     def span(self) -> float:
@@ -89,20 +90,18 @@ def estimate(metric: Metric[Any], statistics: Floats) -> ScoreEstimate:
             return ScoreEstimate(value, lowest, highest, influence, scale, np.nan)
         moved = (n - 1) * (value - without)
         influence[counted] = moved - moved.mean()
-    span, effective = highest - lowest, float(weights.sum() ** 2 / (weights**2).sum())
+    span, kish_n = highest - lowest, float(weights.sum() ** 2 / (weights**2).sum())
     if span == 0:  # no value is possible but this one
-        return ScoreEstimate(value, value, value, influence, scale, effective)
+        return ScoreEstimate(value, value, value, influence, scale, kish_n)
     variance = float((influence[counted] ** 2).mean()) / span**2
-    low, high = _bound_share((value - lowest) / span, variance, n, effective)
-    return ScoreEstimate(
-        value, lowest + span * low, lowest + span * high, influence, scale, effective
-    )
+    low, high = _bound_share((value - lowest) / span, variance, n, kish_n)
+    return ScoreEstimate(value, lowest + span * low, lowest + span * high, influence, scale, kish_n)
 
 
-def _bound_share(share: float, variance: float, n: int, effective: float) -> tuple[float, float]:
+def _bound_share(share: float, variance: float, n: int, kish_n: float) -> tuple[float, float]:
     """Return the interval of a share, of which n queries have influences of this variance."""
     if variance <= _CONSTANT or not 0 < share < 1:  # no two queries differ
-        unseen = _bound_unseen(effective)
+        unseen = _bound_unseen(kish_n)
         return share - share * unseen, share + (1 - share) * unseen
     # values that lie close together say little of rare ones that do not, so one query as far
     # apart as queries can be is added; for right-or-wrong queries it changes nothing
@@ -137,7 +136,7 @@ def interval_of_difference(
     above = _combine(mine.high - mine.value, theirs.value - theirs.low, correlation)
     apart = mine.influence - theirs.influence
     if (apart**2).mean() <= _CONSTANT * mine.span**2 and not np.isnan(mine.value):
-        unseen = _bound_unseen(max(mine.effective, theirs.effective)) * mine.span
+        unseen = _bound_unseen(max(mine.kish_n, theirs.kish_n)) * mine.span
         below, above = max(below, unseen), max(above, unseen)
     return _clip(difference - below, difference + above, max(mine.span, theirs.span))
 
@@ -502,6 +501,6 @@ def detectable(metric: Metric[Any], first: Floats, second: Floats) -> float | No
         return None
     apart = (mine.influence - theirs.influence)[counted] + mine.value - theirs.value
     share = float((first != second).any(axis=1)[counted].mean())
-    has_size = share and not np.isnan(mine.effective + theirs.effective)
+    has_size = share and not np.isnan(mine.kish_n + theirs.kish_n)
     size = sqrt(float((apart**2).mean()) / share) if has_size else 0.0
     return detectable_difference(n, share, size or max(mine.span, theirs.span))

@@ -59,7 +59,7 @@ class TableRetrieval(Task[JudgedRankings]):
         """Return the rankings of all queries in the dataset's order, down to the largest cutoff."""
         queries = dataset.queries
         rankings = [predictions.rankings[query.id].tables for query in queries]
-        groups = dataset.corpus.groups
+        groups = dataset.corpus.groups  # for each table the position of the first equal one
         has_copies = any(first != i for i, first in enumerate(groups))
         judged = judge(
             rankings,
