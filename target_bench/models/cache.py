@@ -47,7 +47,8 @@ class Cache:
         self.path = path
         self._holds = holds
         self._wal = wal
-        self._lock = RLock()  # who reads one by one may close the file before the end
+        # re-entrant: a thread that reads from ``get_many`` may call ``put`` or ``close`` meanwhile
+        self._lock = RLock()
         self._database: sqlite3.Connection | None = None
 
     def get(self, key: bytes) -> bytes | None:
@@ -62,7 +63,7 @@ class Cache:
             for start in range(0, len(keys), _AT_ONCE):
                 some = keys[start : start + _AT_ONCE]
                 marks = ",".join("?" * len(some))
-                query = f"SELECT key, value, crc FROM cache WHERE key IN ({marks})"  # noqa: S608 (marks alone)
+                query = f"SELECT key, value, crc FROM cache WHERE key IN ({marks})"  # noqa: S608 (only marks)
                 for key, value, crc in database.execute(query, some):
                     if type(value) is bytes and crc == zlib.crc32(key + value):
                         yield key, value
@@ -78,8 +79,9 @@ class Cache:
     def claim(self, name: str) -> Iterator[None]:
         """Hold the right to compute something; who else wants it waits, in any process.
 
-        The file is there while somebody holds or wants the claim, so that claims of many requests
-        leave nothing behind. The system releases the claim of a process that is killed.
+        The claim is a lock on a file, which is there only while somebody holds or wants it, so that
+        claims of many requests leave nothing behind. The system releases the claim of a process
+        that is killed.
         """
         path = self.path.with_suffix(".claims") / f"{name}.lock"
         with ExitStack() as stack:
@@ -191,12 +193,12 @@ def request_key(provider: str, base_url: str, body: Mapping[str, Any]) -> str:
     return hashlib.sha256(whole.encode()).hexdigest()
 
 
-def select_unrecorded(requests: Iterable[T], key: Callable[[T], str]) -> Iterator[T]:
+def select_unrecorded(requests: Iterable[T], make_key: Callable[[T], str]) -> Iterator[T]:
     """Yield the requests whose answers are not recorded, the first of equal ones."""
     with closing(AnswerCache()) as cache:
         seen: set[str] = set()
         for request in requests:
-            name = key(request)
-            if name not in seen and cache.get(name.encode()) is None:
+            key = make_key(request)
+            if key not in seen and cache.get(key.encode()) is None:
                 yield request
-            seen.add(name)
+            seen.add(key)

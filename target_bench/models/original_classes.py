@@ -10,7 +10,7 @@ from typing import Any, Literal
 from target_bench.core import registry
 from target_bench.core.errors import PASSED_ON, ConfigError
 
-# Kind -> a method, and the argument that it has in the original package alone.
+# Kind -> a method, and the argument that it has only in the original package.
 _MARKS = {"retriever": ("embed_corpus", "dataset_name"), "generator": ("generate", "table_str")}
 
 

@@ -52,7 +52,7 @@ class OpenAIEmbeddings(Encoder):
         api_key_env: the name of the variable that holds the key (never the key).
         batch_size: texts per request at most.
         batch_tokens: tokens per request at most, estimated at four characters each; a longer text
-            is sent alone.
+            is sent by itself.
         dimensions: the length of the vectors, for models that can shorten them; None for the
             model's own.
         query_prompt: goes before every query.

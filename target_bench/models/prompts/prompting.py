@@ -64,7 +64,7 @@ class Prompt:
         Args:
             task: the name of the task.
             file: the file, or a folder with a file named after the task. It may also have the entry
-                ``tokens``; with that alone the templates are those of the task.
+                ``tokens``; with nothing else the templates are those of the task.
             own: the file with the templates of the task. Default: this package's.
         """
         path = file or _OWN_PROMPTS
@@ -247,7 +247,7 @@ class Prompter:
             return whole, n_rows
         numbers = range(min(high + 1, n_rows))
         n_fit = bisect_right(numbers, room, key=lambda n: len(self._write_part(number, table, n)))
-        shown = n_fit - 1  # 0 rows, the header alone, is one of the numbers
+        shown = n_fit - 1  # 0 rows, only the header, is one of the numbers
         return ("" if shown < 0 else self._write_part(number, table, shown)), shown
 
     def _write_table(self, number: int, table: Table, n_rows: int) -> str:
@@ -302,7 +302,7 @@ class TablePrompter(Prompter):
     default_format: str = "text"
 
     def write_prompt(self, query: Query, tables: Sequence[Table]) -> PromptedRequest:
-        """Return the request; its ``query`` is the text alone."""
+        """Return the request; its ``query`` is only the text."""
         table_format = str(query.metadata.get("format", self.default_format))
         instruction = query.metadata.get("instruction")
         if instruction is None:

@@ -55,8 +55,8 @@ class RemoteGenerator(Generator):
 
     def find_unanswered(self, requests: Iterable[GenerationRequest]) -> Iterator[GenerationRequest]:
         """Return the requests whose answers are not cached."""
-        key = self.answer_key()
-        return iter(requests) if key is None else select_unrecorded(requests, key)
+        make_key = self.answer_key()
+        return iter(requests) if make_key is None else select_unrecorded(requests, make_key)
 
     def generate(self, request: GenerationRequest) -> Generation:
         """Return the answer to one request. For many, ``generate_many`` is faster."""
@@ -69,10 +69,10 @@ class RemoteGenerator(Generator):
         observer: Observer,  # noqa: ARG002 (the contract's argument)
     ) -> Iterator[Generation]:
         """Yield the answers as they come, in any order; see ``Generator.generate_many``."""
-        key = self.answer_key()
+        make_key = self.answer_key()
         with ExitStack() as stack:
             ask = stack.enter_context(self.connect())
-            if key is None:
+            if make_key is None:
                 yield from imap_unordered(
                     lambda r: self._ask_model(r, ask), requests, self.concurrency
                 )
@@ -81,14 +81,14 @@ class RemoteGenerator(Generator):
             cache.put({})  # a file that cannot be written is reported before anything is paid
 
             def answer(request: GenerationRequest) -> Generation:
-                name = key(request)
-                cached = cache.get_reply(name)
+                key = make_key(request)
+                cached = cache.get_reply(key)
                 if cached is None:
-                    with cache.claim(name):  # equal requests wait for one answer
-                        cached = cache.get_reply(name)
+                    with cache.claim(key):  # equal requests wait for one answer
+                        cached = cache.get_reply(key)
                         if cached is None:
                             return self._ask_model(
-                                request, ask, lambda reply: cache.put_reply(name, reply)
+                                request, ask, lambda reply: cache.put_reply(key, reply)
                             )
                 return self._make_generation(request, cached, None)
 
@@ -100,7 +100,7 @@ class RemoteGenerator(Generator):
         ask: Ask,
         save: Callable[[ModelReply], object] | None = None,
     ) -> Generation:
-        """Return the model's answer, after saving it; any exception makes it a failed one."""
+        """Return the model's answer, after saving it; any other exception makes it a failed one."""
         try:
             reply, seconds = ask(request)
         except TargetBenchError:
