@@ -87,7 +87,9 @@ def find_rows(
     Words are compared by their stems; of rows with as many words, that with the rarer ones is
     better. The first 50,000 rows are searched; a row without a word of the question is left out.
     """
-    analyze = Analyzer(WORDS, True, "en_plus", "english", languages)
+    analyze = Analyzer(
+        WORDS, fold=True, stopwords="en_plus", stemmer="english", languages=languages
+    )
     question_words = frozenset(analyze(question))
     matches: list[RowMatch] = []
     words_of_rows: list[frozenset[str]] = []

@@ -1,4 +1,4 @@
-"""``ask``: keep the questions that their gold tables alone answer, and rate them."""
+"""``ask``: keep the questions that only their gold tables answer, and rate them."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -109,7 +109,7 @@ def ask(
     # A batch is looked up in one pass over the corpus, so it is as large as what is missing.
     while len(kept) < n and (batch := list(islice(drafts, max(n - len(kept), 50)))):
         before = len(kept)
-        for query in _drop_ambiguous(batch, corpus, writer.name, dropped):
+        for query in _check_drafts(batch, corpus, writer.name, dropped):
             if query.text in kept:
                 dropped[REPEATED] += 1
             elif len(kept) < n:
@@ -121,10 +121,14 @@ def ask(
     return SyntheticQuestions(tuple(queries), n, dict(dropped + writer.dropped))
 
 
-def _drop_ambiguous(
+def _check_drafts(
     drafts: Sequence[Draft], corpus: Corpus, writer: str, dropped: Counter[str]
 ) -> Iterator[Query]:
-    """Yield the questions to which all tables that answer them give the same answer."""
+    """Yield a query for each sound draft, and count the others in ``dropped`` by their reason.
+
+    A draft is sound if all tables that answer it, its own among them, give one answer, and are of
+    one database.
+    """
     answers = _look_up_everywhere(drafts, corpus)
     for draft, values_by_table in zip(drafts, answers, strict=True):
         if len(set(values_by_table.values())) > 1:
@@ -143,7 +147,8 @@ def _look_up_everywhere(
 ) -> list[dict[TableId, frozenset[str]]]:
     """Return for each draft the tables that answer it, with the values that they give."""
     answers: list[dict[TableId, frozenset[str]]] = [{} for _ in drafts]
-    # A draft is looked up in the tables alone that hold a cell that it names; "" is in all.
+    # A table that answers a draft holds all of its keys, so only tables that hold one of them are
+    # looked at, whichever one it is: here the first by alphabet. All tables hold "".
     drafts_by_key: dict[str, list[int]] = defaultdict(list)
     for i, draft in enumerate(drafts):
         drafts_by_key[min(draft.keys, default="")].append(i)

@@ -144,7 +144,7 @@ def _find_targets(view: TableView) -> list[_Target]:
 
 
 def _is_key(view: TableView, column: int) -> bool:
-    """Return whether each row has another text in a column, with letters."""
+    """Return whether the texts of a column, two or more, all differ and have letters."""
     texts = [normalize(row[column]) for row in view.rows]
     has_letters = all(any(map(str.isalpha, text)) for text in texts)
     return 1 < len(texts) == len(set(texts)) and has_letters
