@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 CellState = Literal["new", "unfinished", "finished", "damaged", "reused", "failed"]
 """How a cell stands.
 
-Before it is run: ``new`` if nothing is on disk, else the ``RunStatus`` of its run. Afterwards:
+Before it is run (``plan``): ``new`` if nothing is on disk; ``finished`` if nothing is left to ask;
+``damaged`` if its folder cannot be read or is of another version, so that the cell will fail; else
+``unfinished``. Afterwards:
 ``finished``; ``reused`` if it was finished before; or ``failed``.
 """
 

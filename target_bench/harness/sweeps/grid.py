@@ -27,10 +27,10 @@ from target_bench.harness.sweeps.cell import SweepCell
 from target_bench.harness.yaml_file import PLUGINS, YamlFile, spell_plugin
 
 MAX_CELLS = 10_000
-"""More would take hours to look at alone, and are a slip."""
+"""Only to look at more would take hours: they are a slip."""
 
 Options = dict[str, Any]
-"""Option of ``run`` -> value; for plug-ins also as ``retrievers.gpus`` the GPUs that one needs."""
+"""Option of ``run`` -> value; ``retrievers.gpus`` -> GPUs that the retriever needs, and so on."""
 
 _OPTION_BY_LIST = {option.axis: name for name, option in OPTIONS.items() if option.axis}
 """Entry that lists values of one option -> that option: ``splits`` -> ``split``."""
@@ -199,7 +199,7 @@ def _make_cells(options: Options, file: YamlFile) -> Iterator[SweepCell]:
     for text in _list_tasks(options, file):
         task = find_task(text)
         plugins = {"tasks": text, "retrievers": (), "generators": ()}
-        # Cells that differ in options alone that the task does not read are one cell.
+        # Cells that differ only in options that the task does not read are one cell.
         read = OPTIONS.keys() - PROMPT_OPTIONS - PLUGINS.keys()
         gpus = [0.0]
         if task.source == "retrieved":

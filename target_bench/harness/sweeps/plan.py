@@ -55,8 +55,7 @@ class PlannedCell:
         cell: the cell.
         key: what identifies its run: the end of its folder's name.
         folder: its run folder, if there is one.
-        state: ``new`` without a folder; ``finished`` if nothing is left to ask; ``damaged`` if the
-            folder cannot be read or is of another version, so that the cell will fail.
+        state: ``new``, ``unfinished``, ``finished`` or ``damaged``, as ``CellState`` says.
         recorded: how many of its queries are ranked, or answered, on disk.
         n_queries: how many it has.
         estimates: what is to be sent to a retriever, generator or judge that may cost money.
@@ -129,7 +128,7 @@ def _prepare(cell: SweepCell, file: YamlFile, systems: _Systems) -> _PreparedCel
                 config.check_prompt_tables()
             generator = systems.get_generator(cell.generator, cell, task)
         entry = "distractors" if config.distractors else "corpora"
-        tasks_and_corpora((cell.task, cell.corpus))  # whether the corpus serves the task
+        tasks_and_corpora((cell.task, cell.corpus))  # raises if they do not fit together
         load_once = reuse_loader(cell, systems.observer)
         dataset = load_queries(cell.task, cell.corpus, config, load_once)
         if generator is not None:
@@ -183,17 +182,17 @@ def _plan_answers(
         if ranked.state != "finished" and planned.state == "finished":
             planned = replace(planned, state="unfinished")  # rankings are asked or timed again
     # Where an estimate fails, so does the cell, and says why; each may cost money by itself.
-    requests = judged = None
+    requests_left = judgements_left = None
     with suppress(ConfigError, PluginError, StoreError), guard_plugin("task", task, "planning"):
-        judged = _estimate_judge(task, generator, dataset, rankings_folder, planned.folder)
-    if judged and planned.state == "finished":
-        planned = replace(planned, state="unfinished")  # the judge failed on some answers
+        judgements_left = _estimate_judge(task, generator, dataset, rankings_folder, planned.folder)
+    if judgements_left and planned.state == "finished":  # the judge failed on some answers
+        planned = replace(planned, state="unfinished")
     if planned.state != "finished":
         with suppress(ConfigError, PluginError, StoreError):
-            requests = _estimate_requests(
+            requests_left = _estimate_requests(
                 prepared, generator, prompter, rankings_folder, planned.folder
             )
-    return _add_estimates(planned, [requests, judged])
+    return _add_estimates(planned, [requests_left, judgements_left])
 
 
 def _add_estimates(planned: PlannedCell, estimates: Iterable[Estimate | None]) -> PlannedCell:
