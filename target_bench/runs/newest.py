@@ -46,13 +46,13 @@ def find_newest_runs(
     Args:
         root: the folder of runs.
         shared: what all must have in common, as ``COMPARED``.
-        labels: if these are not all among the runs, the data of the next older run are tried.
+        labels: the newest data on which all systems with these labels were run are taken.
     """
     results, n_unreadable = _read_finished(root)
     if not results:
         raise StoreError(f"{root}: holds no finished run; target-bench run mini makes some")
+    used = _find_used_rankings(results)
     for newest in _find_newest_on_each_data(results, shared):
-        used = _find_used_rankings(results)
         systems, left_out = _find_systems(newest, results, shared, used)
         if {result.command.label for result in systems}.issuperset(labels):
             baseline = min(systems, key=_baseline_key)

@@ -150,7 +150,7 @@ def _natural_key(text: str) -> tuple[Any, ...]:
 
 
 class Condition(NamedTuple):
-    """A condition on a property, as ``difficulty=hard``; or a property alone, for each value."""
+    """A condition on a property, as ``difficulty=hard``; or only a property, for each value."""
 
     name: str
     operator: str = ""
@@ -187,7 +187,7 @@ def select_parts(
 ) -> dict[str, Mask]:
     """Return description -> (n,) which queries are in this part.
 
-    All conditions hold in a part; a property alone makes a part of each of its values. Without
+    All conditions hold in a part; only a property makes a part of each of its values. Without
     conditions there is one part of all queries, whose description is empty.
     """
     parts = {"": np.ones(n, dtype=np.bool_)}
@@ -259,7 +259,7 @@ class MetricValues(NamedTuple):
     """The values of one metric for the queries of a run."""
 
     name: str  # as users write it
-    values: Floats  # (n,) the value of each query alone; NaN where the metric leaves it out
+    values: Floats  # (n,) the value of each query by itself; NaN where the metric leaves it out
     statistics: Floats  # (n, m) the sufficient statistics of each query
     metric: Metric[Any]  # computes a score from the statistics of any part
     spec: MetricSpec  # its declaration

@@ -69,7 +69,7 @@ class RetrieverContract(Contract):
             self._expect_same(shorter, head, when)
 
     def determinism(self) -> None:
-        """A query is answered from its text and the tables alone: by another one, again, later.
+        """A query is answered only from its text and the tables: by another one, again, later.
 
         Seed what is random, sort what comes from a set, and keep nothing of earlier queries.
         """
@@ -169,7 +169,7 @@ class RetrieverContract(Contract):
 
     @cached_property
     def _rankings(self) -> list[Retrieval]:
-        """How it ask_retriever the ordinary tables at first."""
+        """How it ranks the ordinary tables at first."""
         return ask_retriever(self._first, samples.ordinary())
 
     def _expect_same(
