@@ -5,10 +5,10 @@ statement. The metrics are means over judged queries; a query that cannot be run
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import isnan, nan, sqrt
-from typing import Any, Literal
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from target_bench.core.metric import (
     by_name,
 )
 from target_bench.core.reasoning import READING
-from target_bench.core.schema import Executed
+from target_bench.core.schema import Executed, SQLOutcome
 
 VERSION = "sql:1"
 """The version of these metrics, for identities of runs: raise it if values can change."""
@@ -47,37 +47,112 @@ Verdict = Literal[
 """The outcome of a prediction."""
 
 
+LeftOut = Literal["missing", "unusable", "engines"]
+"""Why a query is not runnable: its database is missing, or cannot be read, or the engine that
+judges cannot translate the gold or has another result of it than SQLite."""
+
+_SCORES = {"ex[bird]": "bird", "ex[spider]": "spider", "soft_f1": "soft_f1"}
+"""Name of a score in a record -> field of ``JudgedAnswer``."""
+
+_OTHERS = (
+    *("reason", "sql", "gold_sql", "rows", "gold_rows", "result", "gold_result", "outcome"),
+    *("left_out", "database", "engine", "notes"),
+)
+"""Further fields of ``JudgedAnswer`` in a record."""
+
+
 @dataclass(frozen=True, slots=True)
-class JudgedQuery:
-    """A predicted statement, judged.
+class JudgedAnswer:
+    """One answer, judged; a field is None where nothing was read, or nothing run.
 
     Attributes:
-        verdict: its outcome by the rule that was chosen.
+        query_id: the query.
+        verdict: the outcome of the prediction by the rule that was chosen.
         bird: 1 if right by BIRD's rule, else 0.
         spider: 1 if right by Spider's test-suite rule, else 0.
         soft_f1: BIRD's soft F1, a fraction (rarely above 1).
         time_ratio: gold time over predicted time (see ``time_ratio``); 0 if wrong by BIRD's rule,
             NaN if right and not run at least twice.
+        gold_sql: the gold.
+        sql: the prediction.
+        reason: why it failed; empty if nothing went wrong, or if the result is wrong.
+        rows: number of rows of the prediction's result.
+        gold_rows: number of rows of the gold's.
+        result: beginning of the prediction's result (``target_bench.sql.worker.preview``).
+        gold_result: beginning of the gold's.
+        outcome: that of running the prediction.
+        left_out: why the query is not runnable.
+        database: id of the database that the prediction ran on.
+        engine: ``sqlite`` or ``duckdb``, which ran the gold.
+        notes: on the databases as they were run.
     """
 
-    verdict: Verdict
+    query_id: str
+    verdict: Verdict = "not_runnable"
     bird: float = 0.0
     spider: float = 0.0
     soft_f1: float = 0.0
     time_ratio: float = 0.0
+    gold_sql: str = ""
+    sql: str | None = None
+    reason: str = ""
+    rows: int | None = None
+    gold_rows: int | None = None
+    result: Mapping[str, Any] | None = None
+    gold_result: Mapping[str, Any] | None = None
+    outcome: SQLOutcome | None = None
+    left_out: LeftOut | None = None
+    database: str | None = None
+    engine: str | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_final(self) -> bool:
+        """Whether judging it again would give the same: no database was locked or damaged."""
+        return self.left_out != "unusable" and self.outcome != "unusable"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the record as JSON without the query; without scores if it is not runnable."""
+        scores = {name: getattr(self, field) for name, field in _SCORES.items()}
+        scores["time_ratio"] = None if isnan(self.time_ratio) else self.time_ratio
+        if self.left_out is not None:
+            scores = dict.fromkeys(scores)
+        others = {name: getattr(self, name) for name in _OTHERS}
+        return {"verdict": self.verdict, **others, **scores, "notes": list(self.notes)}
+
+    @classmethod
+    def from_json(cls, query_id: str, record: Mapping[str, Any]) -> Self:
+        """Read a judged answer from its record.
+
+        Raises:
+            KeyError, TypeError, ValueError: it is not the record of a judged answer.
+        """
+        verdict = record["verdict"]
+        if verdict not in get_args(Verdict):
+            raise ValueError(f"verdict {verdict!r} is not one of {', '.join(get_args(Verdict))}")
+        scores: dict[str, Any] = {}
+        if verdict != "not_runnable":
+            scores = {field: float(record[name]) for name, field in _SCORES.items()}
+            ratio = record["time_ratio"]
+            scores["time_ratio"] = nan if ratio is None else float(ratio)
+        others = {name: record[name] for name in _OTHERS}
+        others |= {"reason": str(record["reason"]), "notes": tuple(record["notes"])}
+        return cls(query_id, verdict, **scores, **others)
 
 
 def judge_results(
-    gold: Executed | None,
+    answer: JudgedAnswer,
+    gold: Executed,
     predicted: Executed | None,
     values: Mapping[str, float],
     rule: Rule = "bird",
     compared: tuple[Executed, Executed | None] | None = None,
-) -> JudgedQuery:
-    """Judge the results of gold and prediction by values that a worker computed from their rows.
+) -> JudgedAnswer:
+    """Give an answer its verdict and scores, by values that a worker computed from the rows.
 
     Args:
-        gold: the gold's result; None if there is no database to run it on.
+        answer: the answer.
+        gold: the gold's result.
         predicted: the prediction's result; None if there is no prediction. As in BIRD, an empty
             statement that was run nonetheless has an empty result, which can be right.
         values: what ``sql_results.compare_results`` returns; a rule that is not in it has 0.
@@ -85,17 +160,15 @@ def judge_results(
         compared: both results under that rule, if it runs other text: Spider's drops DISTINCT and
             repairs operators (``target_bench.sql.normalisation``). Default: the two results above.
     """
-    if gold is None:
-        return JudgedQuery("not_runnable")
     if predicted is None:
-        return JudgedQuery("no_prediction")
-    scores = {name: values.get(name, 0.0) for name in ("bird", "spider", "soft_f1")}
+        return replace(answer, verdict="no_prediction")
+    scores: dict[str, Any] = {name: values.get(name, 0.0) for name in ("bird", "spider", "soft_f1")}
     ratio = 0.0
     if scores["bird"]:
         is_timed = len(gold.seconds) > 1 or len(predicted.seconds) > 1
         ratio = time_ratio(gold.seconds, predicted.seconds) if is_timed else nan
-    outcome: Verdict = "correct" if scores[rule] else _name_failure(*compared or (gold, predicted))
-    return JudgedQuery(outcome, **scores, time_ratio=ratio)
+    verdict: Verdict = "correct" if scores[rule] else _name_failure(*compared or (gold, predicted))
+    return replace(answer, verdict=verdict, time_ratio=ratio, **scores)
 
 
 def _name_failure(gold: Executed, predicted: Executed | None) -> Verdict:
@@ -110,15 +183,22 @@ def _name_failure(gold: Executed, predicted: Executed | None) -> Verdict:
 
 @dataclass(frozen=True)
 class JudgedSQL:
-    """Judged predictions; n queries."""
+    """Judged answers; n queries.
 
-    queries: Sequence[JudgedQuery]
+    Attributes:
+        answers: the judged answer to each query.
+        gold_retrieved: whether all gold tables of each query were retrieved; empty where no query
+            has retrieved tables.
+    """
+
+    answers: Sequence[JudgedAnswer]
+    gold_retrieved: Sequence[bool] = ()
 
 
 class MeanOverQueries(RatioMetric[JudgedSQL]):
     """The mean of a value that each judged query has; queries that were not run are left out."""
 
-    def __init__(self, spec: MetricSpec, measure: Callable[[JudgedQuery], float]) -> None:
+    def __init__(self, spec: MetricSpec, measure: Callable[[JudgedAnswer], float]) -> None:
         self.spec = spec
         self._measure = measure
 
@@ -129,8 +209,8 @@ class MeanOverQueries(RatioMetric[JudgedSQL]):
 
     def statistics(self, examples: JudgedSQL) -> Floats:
         """Return (n, 2): the value of each query, and 1; two zeros where it is not runnable."""
-        runnable = np.array([query.verdict != "not_runnable" for query in examples.queries])
-        values = np.array([self._measure(query) for query in examples.queries], dtype=np.float64)
+        runnable = np.array([answer.verdict != "not_runnable" for answer in examples.answers])
+        values = np.array([self._measure(answer) for answer in examples.answers], dtype=np.float64)
         unknown = int(np.isnan(values).sum())
         if unknown:
             raise ValueError(
@@ -145,7 +225,7 @@ TIMED = "statements that are run several times"
 
 
 def _define(
-    measure: Callable[[JudgedQuery], float],
+    measure: Callable[[JudgedAnswer], float],
     name: str,
     label: str,
     description: str,
@@ -162,7 +242,7 @@ def _define(
 
 DEFINITIONS = by_name(
     _define(
-        lambda query: query.bird,
+        lambda answer: answer.bird,
         "ex[bird]",
         "EX",
         "share of queries with the gold's set of rows (BIRD, Li et al. 2023)",
@@ -171,7 +251,7 @@ DEFINITIONS = by_name(
         decides=True,
     ),
     _define(
-        lambda query: query.spider,
+        lambda answer: answer.spider,
         "ex[spider]",
         "EX (Spider)",
         "share of queries with the gold's rows under some order of columns, in order if the "
@@ -180,7 +260,7 @@ DEFINITIONS = by_name(
         rank=11,
     ),
     _define(
-        lambda query: query.soft_f1,
+        lambda answer: answer.soft_f1,
         "soft_f1",
         "soft F1",
         "mean F1 of values, row by row, as a fraction (BIRD mini-dev)",
@@ -188,7 +268,7 @@ DEFINITIONS = by_name(
         rank=13,
     ),
     _define(
-        lambda query: 100 * sqrt(reward(query.time_ratio)),
+        lambda answer: 100 * sqrt(reward(answer.time_ratio)),
         "r_ves",
         "R-VES",
         "mean of 100 * sqrt(reward of gold time over predicted time), 0-111.8 (BIRD mini-dev)",
@@ -202,7 +282,7 @@ DEFINITIONS = by_name(
         digits=2,
     ),
     _define(
-        lambda query: float(query.verdict == "unknown_table"),
+        lambda answer: float(answer.verdict == "unknown_table"),
         "unknown_table",
         "unknown table",
         "share of queries whose prediction names a table that is not there",
@@ -210,7 +290,7 @@ DEFINITIONS = by_name(
         higher_is_better=False,
     ),
     _define(
-        lambda query: float(query.verdict == "unknown_column"),
+        lambda answer: float(answer.verdict == "unknown_column"),
         "unknown_column",
         "unknown column",
         "share of queries whose prediction names a column that is not there",

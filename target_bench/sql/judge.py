@@ -13,12 +13,11 @@ from typing import Any, NamedTuple
 from target_bench.core.errors import DataError
 from target_bench.core.files import digest
 from target_bench.core.schema import Executed
-from target_bench.metrics.sql import JudgedQuery, Rule, judge_results
+from target_bench.metrics.sql import JudgedAnswer, LeftOut, Rule, judge_results
 from target_bench.metrics.sql_results import same_rows
 from target_bench.sql.databases import EngineName, database, find_engine
 from target_bench.sql.duckdb_copy import Copy, duckdb_copy
 from target_bench.sql.gold_results import GoldResults
-from target_bench.sql.judged_answer import JudgedAnswer, LeftOut
 from target_bench.sql.normalisation import LONGEST, rewrite_for_test_suite
 from target_bench.sql.worker import Attempt, Jobs, explain_difference, preview, to_plain
 from target_bench.sql.workers import Pool, StoppedError, Worker
@@ -146,7 +145,6 @@ class Judge:
         file = None if reading.problem else self._databases.get(reading.database_id or "")
         record = JudgedAnswer(
             query_id=answer.query_id,
-            query=JudgedQuery("not_runnable"),
             sql=reading.sql,
             gold_sql=answer.gold_sql,
             database=reading.database_id,
@@ -195,19 +193,19 @@ class Judge:
             values = {**first.values, **last.values}
             differs = first.differs or (last.differs and f"{last.differs} (as ex[spider] runs it)")
             record = replace(record, rows=first.rows, result=first.preview)
-        query = judge_results(gold, predicted, values, self._rule, compared)
-        if query.verdict == "gold_failed":
+        answer = judge_results(record, gold, predicted, values, self._rule, compared)
+        if answer.verdict == "gold_failed":
             reason = f"gold: {compared[0].outcome}: {compared[0].message}"
         elif isinstance(problem, str):
             reason = problem
         else:
-            reason = _explain_failure(record.sql, query, compared[1])
+            reason = _explain_failure(answer, compared[1])
         if differs:
-            by_sqlite = f"{query.verdict} by SQLite's rows"
+            by_sqlite = f"{answer.verdict} by SQLite's rows"
             reason = f"it {differs}. {by_sqlite}{f': {reason}' if reason else ''}"
-            query = replace(query, verdict="translation_differs")
+            answer = replace(answer, verdict="translation_differs")
         outcome = predicted.outcome if predicted else None
-        return replace(record, query=query, reason=reason, outcome=outcome, **_show(gold))
+        return replace(answer, reason=reason, outcome=outcome, **_show(gold))
 
     def _read(self, worker: Worker, answer: SQLAnswer) -> _Reading:
         if answer.error is not None:
@@ -382,12 +380,12 @@ def _show(gold: Executed) -> dict[str, Any]:
     return {"gold_rows": len(gold.rows), "gold_result": preview(gold)}
 
 
-def _explain_failure(sql: str | None, query: JudgedQuery, predicted: Executed | None) -> str:
+def _explain_failure(answer: JudgedAnswer, predicted: Executed | None) -> str:
     if predicted is None or not predicted.message:
         return ""
-    if sql is None or query.spider == 0:
+    if answer.sql is None or answer.spider == 0:
         return predicted.message
     # Spider's script runs another text, which may be right where this one fails.
-    text = " ".join(rewrite_for_test_suite(sql).split())
+    text = " ".join(rewrite_for_test_suite(answer.sql).split())
     text = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
     return f"{predicted.message}. ex[spider] is 1, for Spider's script runs: {text}"

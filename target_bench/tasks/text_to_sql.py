@@ -4,8 +4,6 @@ import math
 from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -25,7 +23,7 @@ from target_bench.core.schema import (
 from target_bench.core.task import AnswerJudge, Predictions, PromptStyle, SummaryBlock, Task, View
 from target_bench.core.text_tables import count_noun
 from target_bench.metrics.sql import VERSION as METRICS_VERSION
-from target_bench.metrics.sql import JudgedSQL, Rule, sql_metrics
+from target_bench.metrics.sql import JudgedAnswer, JudgedSQL, Rule, sql_metrics
 from target_bench.models.answer_reading import seconds_left
 from target_bench.models.prompts.prompting import load_prompt
 from target_bench.models.prompts.schema_prompting import (
@@ -36,32 +34,7 @@ from target_bench.models.prompts.schema_prompting import (
 from target_bench.sql.engines import SQLLimits
 from target_bench.sql.judge import VERSION as JUDGING_VERSION
 from target_bench.sql.judge import Judge, SQLAnswer, hash_inputs
-from target_bench.sql.judged_answer import JudgedAnswer, report
 from target_bench.sql.workers import Pool
-
-
-@dataclass(frozen=True)
-class JudgedStatements(JudgedSQL):
-    """Judged predictions with the statements and their results; n queries.
-
-    Attributes:
-        judged: the judged answer to each query.
-        gold_retrieved: whether all gold tables of each query were retrieved; empty where no query
-            has retrieved tables.
-    """
-
-    judged: Sequence[JudgedAnswer] = ()
-    gold_retrieved: Sequence[bool] = ()
-
-    @cached_property
-    def notes(self) -> list[str]:
-        """The notes about the databases."""
-        unusable = Counter(a.reason for a in self.judged if a.left_out == "unusable")
-        return [
-            *dict.fromkeys(note for answer in self.judged for note in answer.notes),
-            *(f"{why} Queries that are therefore not run: {n}" for why, n in unusable.items()),
-        ]
-
 
 _RETRIEVED = "gold_retrieved"
 _COMPARED = {
@@ -72,7 +45,7 @@ _COMPARED = {
 }
 
 
-class TextToSQL(Task[JudgedStatements], AnswerJudge):
+class TextToSQL(Task[JudgedSQL], AnswerJudge):
     """Results of predicted SQL, compared with those of the gold SQL.
 
     A prediction runs on the database that it names (as ``{"sql": ..., "database_id": ...}``), else
@@ -177,7 +150,7 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
 
     def metrics(
         self, _queries: Sequence[Query], _cutoffs: Sequence[int] = ()
-    ) -> list[Metric[JudgedStatements]]:
+    ) -> list[Metric[JudgedSQL]]:
         """Return execution accuracy under every rule, soft F1, and with ``repeats`` efficiency."""
         return [*sql_metrics(timed=self.repeats > 1)]
 
@@ -234,25 +207,24 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
                 )
                 yield Judgement(judged_answer.query_id, inputs, judged_answer.to_json())
 
-    def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedStatements:
+    def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedSQL:
         """Return the judged answers to all queries of the dataset, in its order."""
         judgements = (predictions.judgements[query.id] for query in dataset.queries)
         judged = [JudgedAnswer.from_json(stored.query_id, stored.record) for stored in judgements]
         # scored predictions and no-context have no tables for any query
         tables = {id: ranking.tables for id, ranking in predictions.rankings.items()}
         retrieved = [_are_shown(query.gold, tables.get(query.id, ())) for query in dataset.queries]
-        queries = [answer.query for answer in judged]
-        return JudgedStatements(queries, judged, retrieved if any(tables.values()) else ())
+        return JudgedSQL(judged, retrieved if any(tables.values()) else ())
 
-    def properties(self, examples: JudgedStatements) -> dict[str, list[str]]:
+    def properties(self, examples: JudgedSQL) -> dict[str, list[str]]:
         """Return the outcome of each answer, and whether the gold tables had been retrieved."""
-        outcomes: list[str] = [query.verdict for query in examples.queries]
+        outcomes: list[str] = [answer.verdict for answer in examples.answers]
         retrieved = ["yes" if all_there else "no" for all_there in examples.gold_retrieved]
         return {"outcome": outcomes} | ({_RETRIEVED: retrieved} if retrieved else {})
 
-    def parse_answers(self, examples: JudgedStatements) -> list[str | None]:
+    def parse_answers(self, examples: JudgedSQL) -> list[str | None]:
         """Return the SQL in each answer; None if there is none or a limit stopped its parsing."""
-        return [answer.sql for answer in examples.judged]
+        return [answer.sql for answer in examples.answers]
 
     def settings(self) -> list[str]:
         """List the settings that change a score: versions of rules, the engine, the limit."""
@@ -262,27 +234,45 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
             chosen.append(f"dialect:{self.dialect}")
         return [*chosen, f"repeats:{self.repeats}", *versions]
 
-    def report(self, _dataset: Dataset, examples: JudgedStatements) -> dict[str, Any]:
+    def report(self, _dataset: Dataset, examples: JudgedSQL) -> dict[str, Any]:
         """Return the outcomes, and notes on the databases."""
-        engines = {answer.engine for answer in examples.judged if answer.engine is not None}
-        counts = report(examples.judged, "+".join(sorted(engines)) or self.engine)
-        more: dict[str, Any] = {"notes": examples.notes} if examples.notes else {}
+        answers = examples.answers
+        engines = {answer.engine for answer in answers if answer.engine is not None}
+        left_out = {a.query_id: a for a in answers if a.left_out is not None}
+        report: dict[str, Any] = {
+            "engine": "+".join(sorted(engines)) or self.engine,
+            "judged": len(answers) - len(left_out),
+            "not_runnable": dict(Counter(answer.left_out for answer in left_out.values())),
+            "outcomes": dict(Counter(answer.verdict for answer in answers).most_common()),
+            "left_out": {id: answer.reason for id, answer in left_out.items()},
+        }
+        if notes := _list_notes(answers):
+            report["notes"] = notes
         if wrong := self._count_wrong(examples):
-            more["wrong"] = wrong
+            report["wrong"] = wrong
         if self.engine == "duckdb":
-            more["compared"] = _COMPARED[self.dialect]
-        return counts | more
+            report["compared"] = _COMPARED[self.dialect]
+        return report
 
-    def _count_wrong(self, examples: JudgedStatements) -> dict[str, dict[str, int]]:
+    def _count_wrong(self, examples: JudgedSQL) -> dict[str, dict[str, int]]:
         """Count the outcomes of wrong predictions by whether the gold tables were retrieved."""
         counts: dict[str, Counter[str]] = {}
-        unknown: Sequence[bool | None] = [None] * len(examples.queries)
+        unknown: Sequence[bool | None] = [None] * len(examples.answers)
         retrieved = examples.gold_retrieved or unknown
         names = {True: "retrieved", False: "not_retrieved", None: "not_ranked"}
-        for query, all_there in zip(examples.queries, retrieved, strict=True):
-            if query.verdict not in _NO_FAULT and not getattr(query, self.rule):
-                counts.setdefault(names[all_there], Counter())[query.verdict] += 1
+        for answer, all_there in zip(examples.answers, retrieved, strict=True):
+            if answer.verdict not in _NO_FAULT and not getattr(answer, self.rule):
+                counts.setdefault(names[all_there], Counter())[answer.verdict] += 1
         return {name: dict(counted.most_common()) for name, counted in sorted(counts.items())}
+
+
+def _list_notes(answers: Sequence[JudgedAnswer]) -> list[str]:
+    """Return the notes on the databases."""
+    unusable = Counter(answer.reason for answer in answers if answer.left_out == "unusable")
+    return [
+        *dict.fromkeys(note for answer in answers for note in answer.notes),
+        *(f"{why} Queries that are therefore not run: {n}" for why, n in unusable.items()),
+    ]
 
 
 def _are_shown(gold: Sequence[TableId], ranking: Sequence[TableId]) -> bool:

@@ -1,17 +1,17 @@
 """Results judged as a run does it, without processes."""
 
 from target_bench.core.schema import Executed
-from target_bench.metrics.sql import JudgedQuery, Rule, judge_results
+from target_bench.metrics.sql import JudgedAnswer, Rule, judge_results
 from target_bench.metrics.sql_results import compare_results
 
 
 def judge(
-    gold: Executed | None,
+    gold: Executed,
     predicted: Executed | None,
     gold_sql: str,
     rewritten: tuple[Executed, Executed] | None = None,
     rule: Rule = "bird",
-) -> JudgedQuery:
+) -> JudgedAnswer:
     """Compare the results of two statements; ``rewritten`` are those that Spider's rule ran."""
     values: dict[str, float] = {}
     for rules, pair in (
@@ -19,7 +19,7 @@ def judge(
         (("spider",), rewritten or (gold, predicted)),
     ):
         ours, theirs = pair
-        if ours and theirs and ours.outcome == theirs.outcome == "executed":
+        if theirs and ours.outcome == theirs.outcome == "executed":
             values |= compare_results(rules, ours.rows, theirs.rows, gold_sql)
     compared = rewritten if rule == "spider" else None
-    return judge_results(gold, predicted, values, rule, compared)
+    return judge_results(JudgedAnswer("q"), gold, predicted, values, rule, compared)

@@ -1,6 +1,7 @@
 """Judging one query, and the means over judged queries."""
 
 from dataclasses import replace
+from functools import partial
 from math import isnan, nan
 from typing import get_args
 
@@ -8,8 +9,17 @@ import numpy as np
 import pytest
 
 from target_bench.core.schema import Cell, Executed, SQLOutcome
-from target_bench.metrics.sql import DEFINITIONS, JudgedQuery, JudgedSQL, Rule, reward, time_ratio
+from target_bench.metrics.sql import (
+    DEFINITIONS,
+    JudgedAnswer,
+    JudgedSQL,
+    Rule,
+    reward,
+    time_ratio,
+)
 from tests.metrics.judged_sql import judge
+
+answer = partial(JudgedAnswer, "q")
 
 
 def gave(*rows: tuple[Cell, ...], seconds: tuple[float, ...] = (0.1,)) -> Executed:
@@ -21,9 +31,9 @@ def failed(outcome: SQLOutcome) -> Executed:
     return Executed(outcome, message="why")
 
 
-def value(name: str, *queries: JudgedQuery) -> float:
+def value(name: str, *answers: JudgedAnswer) -> float:
     metric = DEFINITIONS[name].make()
-    return float(metric.value(metric.statistics(JudgedSQL(queries)).sum(axis=0)))
+    return float(metric.value(metric.statistics(JudgedSQL(answers)).sum(axis=0)))
 
 
 FAILED = failed("timeout")
@@ -35,32 +45,30 @@ PAIR = (gave((1,), (1,)), gave((1,), (1,)))
     ("gold", "predicted", "rewritten", "rule", "expected"),
     [
         (gave((1, "a"), (2, "b"), (2, "b")), gave((2, "b"), (1, "a")), None, "bird",
-         JudgedQuery("correct", bird=1)),
+         answer("correct", bird=1)),
         (gave((1, "a")), gave(("a", 1)), None, "bird",
-         JudgedQuery("wrong_result", spider=1, soft_f1=1)),
+         answer("wrong_result", spider=1, soft_f1=1)),
         (gave((1, "a")), gave(("a", 1)), None, "spider",
-         JudgedQuery("correct", spider=1, soft_f1=1)),
-        *((FAILED, predicted, None, "bird", JudgedQuery("gold_failed"))
+         answer("correct", spider=1, soft_f1=1)),
+        *((FAILED, predicted, None, "bird", answer("gold_failed"))
           for predicted in (gave((1,)), gave(), FAILED)),
-        (gave(), None, None, "bird", JudgedQuery("no_prediction")),
-        (None, None, None, "bird", JudgedQuery("not_runnable")),
-        (None, gave(), None, "bird", JudgedQuery("not_runnable")),
+        (gave(), None, None, "bird", answer("no_prediction")),
         *((gave(), failed(outcome), None, "bird",
-           JudgedQuery("error" if outcome == "unusable" else outcome))
+           answer("error" if outcome == "unusable" else outcome))
           for outcome in get_args(SQLOutcome) if outcome != "executed"),
         # Spider takes the results of the rewritten statements
-        (gave((1,), (1,)), SYNTAX, PAIR, "bird", JudgedQuery("syntax_error", spider=1)),
-        (gave((1,)), SYNTAX, PAIR, "spider", JudgedQuery("correct", spider=1)),
+        (gave((1,), (1,)), SYNTAX, PAIR, "bird", answer("syntax_error", spider=1)),
+        (gave((1,)), SYNTAX, PAIR, "spider", answer("correct", spider=1)),
         (gave((1,)), gave((1,)), (gave((1,)), failed("unknown_column")), "spider",
-         JudgedQuery("unknown_column", bird=1, soft_f1=1)),
+         answer("unknown_column", bird=1, soft_f1=1)),
     ],
 )  # fmt: skip
 def test_judging_one_query(
-    gold: Executed | None,
+    gold: Executed,
     predicted: Executed | None,
     rewritten: tuple[Executed, Executed] | None,
     rule: Rule,
-    expected: JudgedQuery,
+    expected: JudgedAnswer,
 ) -> None:
     judged = judge(gold, predicted, "SELECT", rewritten, rule=rule)
     assert replace(judged, time_ratio=0) == replace(expected, time_ratio=0)
@@ -75,10 +83,10 @@ def test_time_is_judged_of_right_queries_run_several_times() -> None:
         judge(gold, gave((1,)), "SELECT")
 
 
-RIGHT = JudgedQuery("correct", 1, 1, 1, 1.0)
-FASTER = JudgedQuery("correct", 1, 1, 1, 4.0)
-WRONG = JudgedQuery("wrong_result", soft_f1=0.5)
-ABSENT = JudgedQuery("not_runnable")
+RIGHT = answer("correct", 1, 1, 1, 1.0)
+FASTER = answer("correct", 1, 1, 1, 4.0)
+WRONG = answer("wrong_result", soft_f1=0.5)
+ABSENT = answer("not_runnable")
 
 
 @pytest.mark.parametrize(
@@ -94,7 +102,7 @@ ABSENT = JudgedQuery("not_runnable")
     ],
 )  # fmt: skip
 def test_means_leave_out_queries_without_database(
-    name: str, queries: tuple[JudgedQuery, ...], mean: float
+    name: str, queries: tuple[JudgedAnswer, ...], mean: float
 ) -> None:
     assert value(name, *queries) == pytest.approx(mean, nan_ok=True)
     metric = DEFINITIONS["soft_f1"].make()

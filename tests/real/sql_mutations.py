@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 
 import sqlglot
 
+from target_bench.metrics.sql import JudgedAnswer
 from target_bench.sql.databases import EngineName
 from target_bench.sql.engines import SQLLimits
 from target_bench.sql.judge import Judge, SQLAnswer
-from target_bench.sql.judged_answer import JudgedAnswer
 from target_bench.sql.workers import Pool
 from tests.real.databases import BIRD, SPIDER, bird_file, records, spider_file
 
@@ -180,17 +180,17 @@ def silent_differences(
     lines = []
     outcomes = Counter[str]()
     for mutant, answer in zip(chosen, judge(chosen, engine, workers), strict=True):
-        outcomes[answer.query.verdict] += 1
+        outcomes[answer.verdict] += 1
         expected = official(mutant)
-        if expected is None or answer.query.verdict == "not_runnable":
+        if expected is None or answer.verdict == "not_runnable":
             continue
-        counted = answer.query.verdict == "translation_differs"
-        if answer.query.bird != expected or (
-            not counted and (answer.query.verdict == "correct") != bool(expected)
+        counted = answer.verdict == "translation_differs"
+        if answer.bird != expected or (
+            not counted and (answer.verdict == "correct") != bool(expected)
         ):
             lines.append(
                 f"{engine} {mutant.kind} {mutant.file.stem}: BIRD {expected}, here "
-                f"{answer.query.bird} ({answer.query.verdict} {answer.reason}): {mutant.sql!r}"
+                f"{answer.bird} ({answer.verdict} {answer.reason}): {mutant.sql!r}"
             )
     return lines, outcomes
 

@@ -10,7 +10,7 @@ import pytest
 from target_bench.core.schema import Executed
 from target_bench.metrics.sql import (
     DEFINITIONS,
-    JudgedQuery,
+    JudgedAnswer,
     JudgedSQL,
     reward,
     time_ratio,
@@ -47,7 +47,7 @@ def executed(database: str, sql: str, seconds: float = 30.0) -> Executed:
             return Executed("timeout" if late else "error", message=str(error))
 
 
-def judged(database: str, gold: str, predicted: str) -> JudgedQuery:
+def judged(database: str, gold: str, predicted: str) -> JudgedAnswer:
     rewritten = [rewrite_for_test_suite(sql) for sql in (gold, predicted)]
     return judge(
         executed(database, gold),
@@ -71,7 +71,7 @@ def test_statements(case: Case) -> None:
     assert ours.bird == expected["bird_ex"] == expected["target_exec"]
     assert ours.soft_f1 == pytest.approx(expected["bird_soft_f1"], abs=TOLERANCE)
     if expected["spider_exec"] == "error:gold_not_executable":
-        assert ours == JudgedQuery("gold_failed")
+        assert ours == JudgedAnswer("q", "gold_failed")
         return
     assert ours.spider == expected["spider_exec"]
     everywhere = all(judged(name, gold, predicted).spider for name in DATABASES)
@@ -113,10 +113,10 @@ RATIO_OF_REWARD = {0: 0.0, 0.25: 0.1, 0.5: 0.3, 0.75: 0.6, 1: 1.5, 1.25: 2.5}
 def test_means_of_efficiency(case: Case) -> None:
     given = case["input"]
     expected = case["expected"]
-    earned = [JudgedQuery("correct", time_ratio=RATIO_OF_REWARD[r]) for r in given["rewards"]]
+    earned = [JudgedAnswer("q", "correct", time_ratio=RATIO_OF_REWARD[r]) for r in given["rewards"]]
     assert mean("r_ves", earned) == pytest.approx(expected["rves"], abs=TOLERANCE)
     queries = [
-        JudgedQuery("correct" if right else "wrong_result", bird=right, time_ratio=ratio)
+        JudgedAnswer("q", "correct" if right else "wrong_result", bird=right, time_ratio=ratio)
         for right, ratio in zip(given["correct"], given["time_ratios"], strict=True)
     ]
     for level, figures in expected["target"].items():
@@ -129,7 +129,7 @@ def test_means_of_efficiency(case: Case) -> None:
         assert mean("ex[bird]", chosen) == pytest.approx(figures["accuracy"], abs=TOLERANCE)
 
 
-def mean(name: str, queries: list[JudgedQuery]) -> float:
+def mean(name: str, queries: list[JudgedAnswer]) -> float:
     metric = DEFINITIONS[name].make()
     return float(metric.value(metric.statistics(JudgedSQL(queries)).sum(axis=0)))
 

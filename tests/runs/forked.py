@@ -41,7 +41,7 @@ PRELOADED = [
     *("target_bench.tasks.table_to_text", "target_bench.tasks.text_to_table"),
     *("target_bench.tasks.retrieval", "target_bench.tasks.text_to_sql"),
     *("target_bench.reporting.leaderboard.pack", "target_bench.reporting.report.report_writer"),
-    *("target_bench.metrics.retrieval", "target_bench.sql.judged_answer"),
+    *("target_bench.metrics.retrieval", "target_bench.metrics.sql"),
     *("target_bench.sql.workers", "target_bench.sql.duckdb_copy"),
 ]
 """What commands import when they come to it; importing keeps nothing of a file but its code."""

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from target_bench.core.schema import Executed
+from target_bench.metrics.sql import JudgedAnswer
 from target_bench.sql.judge import Judge, SQLAnswer
-from target_bench.sql.judged_answer import JudgedAnswer
 from target_bench.sql.workers import Pool, StoppedError, Worker
 
 

@@ -12,12 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from target_bench.core.schema import Cell, Executed, Judgement
-from target_bench.metrics.sql import JudgedQuery, Rule, Verdict
+from target_bench.metrics.sql import JudgedAnswer, LeftOut, Rule, Verdict
 from target_bench.metrics.sql_results import same_rows
 from target_bench.runs.record_log import JUDGEMENTS, encode_line
 from target_bench.sql.engines import SQLLimits
 from target_bench.sql.judge import SQLAnswer, hash_inputs
-from target_bench.sql.judged_answer import JudgedAnswer, LeftOut
 from target_bench.sql.normalisation import LONGEST
 from target_bench.sql.worker import explain_difference
 from target_bench.sql.workers import Pool
@@ -73,13 +72,13 @@ def test_verdicts(
     ]
     more: dict[str, Any] = {"engine": engine, "dialect": dialect, "rule": rule}
     for answer in judged_answers(pool, tmp_path, answers, {"cities": file}, **more):
-        row, query = rows[answer.query_id], answer.query
+        row = rows[answer.query_id]
         judged_here = row["own"] if dialect == "duckdb" else row["verdict"]
         verdict = judged_here if dialect == "duckdb" else row.get(engine, judged_here)
-        assert query.verdict == verdict, (row, answer.reason)
+        assert answer.verdict == verdict, (row, answer.reason)
         if verdict != "not_runnable":
             scores = row.get("scores") or [judged_here == "correct"] * 2
-            assert [query.bird, query.spider] == scores, row
+            assert [answer.bird, answer.spider] == scores, row
         reason = row.get("duckdb_reason") if engine == "duckdb" else row.get("reason")
         assert (reason or "") in answer.reason
 
@@ -88,7 +87,7 @@ def test_a_statement_too_long_to_be_run(file: Path, pool: Pool, tmp_path: Path) 
     text = json.dumps({"sql": GOLD + " --" + "x" * LONGEST})
     answer = SQLAnswer("long", text, None, GOLD, "cities", None)
     (judgement,) = judged_answers(pool, tmp_path, [answer], {"cities": file})
-    assert judgement.query.verdict == "error"
+    assert judgement.verdict == "error"
     assert judgement.reason == "it has 100,043 characters; more than 100,000 are not run"
 
 
@@ -126,7 +125,7 @@ def test_results_that_cannot_be_compared_cost_their_query(
     """The process ended while it compared what SQLite and DuckDB gave."""
     stop_steps(monkeypatch, ["agree"])
     (answer,) = judged(pool, tmp_path, [Case("q", GOLD, file, GOLD, file)], engine="duckdb")
-    assert (answer.query.verdict, answer.query.bird) == ("timeout", 0)
+    assert (answer.verdict, answer.bird) == ("timeout", 0)
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
@@ -143,10 +142,10 @@ def test_a_database_that_cannot_be_read(
         Case("asks it", NAMES, people, NAMES, bad),
     ]
     first, second, third = judged(pool, tmp_path, cases, engine=engine)
-    assert (first.query.verdict, first.left_out) == ("not_runnable", "unusable")
+    assert (first.verdict, first.left_out) == ("not_runnable", "unusable")
     assert str(bad) in first.reason
-    assert second.query.verdict == "correct"
-    assert third.query.verdict == "error"
+    assert second.verdict == "correct"
+    assert third.verdict == "error"
 
 
 @pytest.mark.parametrize(
@@ -184,23 +183,20 @@ RESULT = st.none() | st.fixed_dictionaries(
     {"columns": st.lists(TEXT), "rows": st.lists(st.lists(st.none() | TEXT)), "n_columns": COUNT}
 )
 RUNNABLE = [verdict for verdict in get_args(Verdict) if verdict != "not_runnable"]
-JUDGED = st.builds(
-    JudgedQuery,
-    st.sampled_from(RUNNABLE),
-    FRACTION,
-    FRACTION,
-    FRACTION,
-    st.floats(0, allow_infinity=False) | st.just(float("nan")),
+SCORED = st.fixed_dictionaries(
+    {
+        "verdict": st.sampled_from(RUNNABLE),
+        **dict.fromkeys(("bird", "spider", "soft_f1"), FRACTION),
+        "time_ratio": st.floats(0, allow_infinity=False) | st.just(float("nan")),
+    }
 )
-LEFT_OUT = st.tuples(st.just(JudgedQuery("not_runnable")), st.sampled_from(get_args(LeftOut)))
+LEFT_OUT = st.fixed_dictionaries({"left_out": st.sampled_from(get_args(LeftOut))})
 
 
 @st.composite
 def answers(draw: st.DrawFn) -> JudgedAnswer:
-    query, left_out = draw(LEFT_OUT | st.tuples(JUDGED, st.none()))
     return JudgedAnswer(
         query_id=draw(TEXT),
-        query=query,
         reason=draw(TEXT),
         sql=draw(st.none() | TEXT),
         gold_sql=draw(TEXT),
@@ -209,10 +205,10 @@ def answers(draw: st.DrawFn) -> JudgedAnswer:
         result=draw(RESULT),
         gold_result=draw(RESULT),
         outcome=draw(st.sampled_from([None, "executed", "timeout", "unusable"])),
-        left_out=left_out,
         database=draw(st.none() | TEXT),
         engine=draw(st.sampled_from([None, "sqlite", "duckdb"])),
         notes=tuple(draw(st.lists(TEXT))),
+        **draw(LEFT_OUT | SCORED),
     )
 
 
