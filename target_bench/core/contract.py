@@ -5,7 +5,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, get_args, get_type_hints
+from types import UnionType
+from typing import (
+    Any,
+    ClassVar,
+    NamedTuple,
+    Protocol,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.observer import Observer
@@ -309,7 +319,8 @@ def make_failed_generation(query_id: str, error: BaseException) -> Generation:
 
 
 _FIELD_TYPES = {
-    name: get_args(hint) or (hint,) for name, hint in get_type_hints(Generation).items()
+    name: get_args(hint) if isinstance(hint, UnionType) else (get_origin(hint) or hint,)
+    for name, hint in get_type_hints(Generation).items()
 }
 
 

@@ -284,6 +284,9 @@ class Generation:
         cached: whether it comes from a cache.
         finish_reason: why it ended, as the provider calls it: ``length`` if it was cut.
         traceback: of the exception that the generator raised, if that was the error.
+        shown_rows: how many rows of each table its prompt showed, -1 for a table that found no
+            room; set by the harness.
+        truncated: whether its prompt left out rows or tables for want of room; set by the harness.
     """
 
     query_id: str
@@ -296,6 +299,8 @@ class Generation:
     cached: bool = False
     finish_reason: str | None = None
     traceback: str | None = None
+    shown_rows: tuple[int, ...] = ()
+    truncated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

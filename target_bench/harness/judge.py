@@ -1,20 +1,20 @@
 """Judging: every answer is judged once, as SQL is by running it, and written to the run folder."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
 from target_bench.core.contract import ask_if_paid
 from target_bench.core.errors import ConfigError
 from target_bench.core.observer import Observer
-from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
+from target_bench.core.schema import Dataset, Generation, Judgement, Retrieval
 from target_bench.core.task import Task
 from target_bench.core.user_code import restore_process
 from target_bench.data.selection import select_queries
 from target_bench.harness.consent import Confirm, estimate_judge
-from target_bench.harness.score import all_answers, answer_task, check_known, select_scorable
-from target_bench.runs.record_log import JUDGEMENTS, Answered
+from target_bench.harness.score import answer_task, check_known, list_answers, select_scorable
+from target_bench.runs.record_log import JUDGEMENTS
 from target_bench.runs.run import Run
 
 
@@ -23,7 +23,7 @@ def judge(
     task: Task[Any],
     label: str,
     dataset: Dataset,
-    answers: Mapping[str, Answered],
+    answers: Mapping[str, Generation],
     rankings: Mapping[str, Retrieval],
     observer: Observer,
     confirm: Confirm | None,
@@ -35,42 +35,43 @@ def judge(
     dataset, task_judge = select_scorable(task, dataset), task.judge
     if task_judge is None or not dataset.queries:
         return {}
-    generations = {query_id: answered.generation for query_id, answered in answers.items()}
-    stored_before: list[str] = []
-
-    def keep(stored: dict[str, Judgement]) -> dict[str, Judgement]:
-        """Keep the judgements that still hold."""
-        stored_before.extend(stored)
-        open_ids = {q.id for q in task_judge.find_unjudged(dataset, generations, rankings, stored)}
-        return {query_id: each for query_id, each in stored.items() if query_id not in open_ids}
-
-    def work(todo: Sequence[Query], _: Mapping[str, Judgement]) -> Iterator[Sequence[Judgement]]:
+    stored = run.read_log(JUDGEMENTS)
+    todo = task_judge.find_unjudged(dataset, answers, rankings, stored)
+    unjudged = {query.id for query in todo}
+    judgements = {query_id: each for query_id, each in stored.items() if query_id not in unjudged}
+    if todo:
         run.mark_running()
         ask_if_paid(task, confirm, lambda: estimate_judge(task, label, len(todo)))
         observer.stage(f"{label}: judge", total=len(todo))
-        start = time.perf_counter()
-        judging = task_judge.make_judgements(todo, dataset, generations, rankings)
-        try:
-            with restore_process(), closing(judging):
-                for judgement in judging:
-                    yield [judgement]
-                    observer.advance(1)
-        finally:  # times add up over all times that the run was resumed
-            seconds = run.manifest.seconds
-            took = round(seconds.get("judge", 0.0) + time.perf_counter() - start, 6)
-            run.write_manifest(seconds={**seconds, "judge": took})
-
-    judgements, n_kept = run.complete(JUDGEMENTS, dataset.queries, work, keep)
-    if n_kept < len(dataset.queries) or stored_before != [*judgements]:
+        judging = task_judge.make_judgements(todo, dataset, answers, rankings)
+        run.append(JUDGEMENTS, judgements, _time_judging(run, judging, observer))
+    judgements = {query.id: judgements[query.id] for query in dataset.queries}
+    if todo or [*stored] != [*judgements]:
         run.mark_running()
         # in the order of the queries, without what was replaced
         JUDGEMENTS.write(run.folder, judgements.values())
     return judgements
 
 
+def _time_judging(
+    run: Run, judging: Generator[Judgement, None, None], observer: Observer
+) -> Generator[Sequence[Judgement], None, None]:
+    """Yield each judgement as a batch, and record the time at the end."""
+    start = time.perf_counter()
+    try:
+        with restore_process(), closing(judging):
+            for judgement in judging:
+                yield [judgement]
+                observer.advance(1)
+    finally:  # times add up over all times that the run was resumed
+        seconds = run.manifest.seconds
+        took = round(seconds.get("judge", 0.0) + time.perf_counter() - start, 6)
+        run.write_manifest(seconds={**seconds, "judge": took})
+
+
 def judge_answers(
     dataset: Dataset,
-    answers: Mapping[str, Answered | Generation | str],
+    answers: Mapping[str, Generation | str],
     task: Task[Any] | str,
     rankings: Mapping[str, Retrieval] | None = None,
     known: Mapping[str, Judgement] | None = None,
@@ -114,8 +115,7 @@ def judge_answers(
         )
     check_known("answer", answers, dataset)
     dataset = select_scorable(judged_task, select_queries(dataset, judged_task))
-    given = all_answers(dataset, answers)
-    generations = {query_id: answered.generation for query_id, answered in given.items()}
+    generations = list_answers(dataset, answers)
     todo = task_judge.find_unjudged(dataset, generations, rankings or {}, known or {})
     judgements = {
         query.id: known[query.id] for query in dataset.queries if known and query.id in known

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -53,51 +53,40 @@ def rank(
     """Return query id -> ranking: those of the run, and new ones by the retriever."""
     plugin = retriever.plugin
     must_time = plugin is not None and config.latency > 0 and run.manifest.latency_ms is None
-    n_timed = count_timed(config, dataset) if must_time else 0
-
-    def prepare(n_texts: int) -> None:
+    rankings = run.read_log(RANKINGS)
+    if retriever.look_up is None:
+        rankings = _select_complete(rankings)
+    todo = [query for query in dataset.queries if query.id not in rankings]
+    if todo or must_time:
         record_start(run, retriever)
         if plugin is not None:
+            n_timed = count_timed(config, dataset) if must_time else 0
+            n_texts = len(dataset.corpus) + len(todo) + n_timed
             ask_if_paid(plugin, confirm, lambda: Estimate(retriever.label, n_texts))
-        repeat_notes(run, retriever.label, observer)
-
-    def work(
-        todo: Sequence[Query], records: Mapping[str, Retrieval]
-    ) -> Iterator[Sequence[Retrieval]]:
-        prepare(len(dataset.corpus) + len(todo) + n_timed)
-        if retriever.look_up is not None:
-            yield [retriever.look_up(query) for query in todo]
-            _record_times(run, retriever, dataset.seconds)
-        else:
-            yield from _ask(run, retriever, dataset, config.top_k, todo, records, observer)
-
-    def keep(stored: dict[str, Retrieval]) -> dict[str, Retrieval]:
-        """Ask queries again that failed, or that lack rankings at the smaller cutoffs."""
-        if retriever.look_up is not None:
-            return stored
-        done = {query_id: r for query_id, r in stored.items() if r.error is None}
-        if any(
-            ranking.at for ranking in done.values()
-        ):  # killed while these were asked at the smaller cutoffs
-            return {query_id: r for query_id, r in done.items() if r.at}
-        return done
-
-    rankings, n_kept = run.complete(RANKINGS, dataset.queries, work, keep)
-    is_reused = n_kept == len(dataset.queries)
-    if is_reused and must_time:
-        prepare(len(dataset.corpus) + n_timed)
+    repeat_notes(run, retriever.label, observer)
+    if todo:
+        batches = _ask(run, retriever, dataset, config.top_k, todo, rankings, observer)
+        run.append(RANKINGS, rankings, batches)
+    elif must_time:
         _embed(retriever, dataset, observer)
-    elif is_reused:
-        repeat_notes(run, retriever.label, observer)
-        if not run.manifest.seconds:  # killed after the last query
-            _record_times(run, retriever, dataset.seconds)
+    elif not run.manifest.seconds:  # killed after the last query
+        _record_times(run, retriever, dataset.seconds)
     if must_time:
         run.reused = False
         answered = [query for query in dataset.queries if rankings[query.id].error is None]
         _time_single_queries(run, retriever, answered, config, observer)
-    if n_kept:
+    if len(todo) < len(dataset.queries):
         warn_of_reuse(run, retriever, observer)
-    return rankings
+    return {query.id: rankings[query.id] for query in dataset.queries}
+
+
+def _select_complete(rankings: Mapping[str, Retrieval]) -> dict[str, Retrieval]:
+    """Leave out failed queries, and those without the smaller cutoffs that others have."""
+    answered = {query_id: r for query_id, r in rankings.items() if r.error is None}
+    if not any(ranking.at for ranking in answered.values()):
+        return answered
+    # Only a process that was killed while it asked at the smaller cutoffs leaves some without.
+    return {query_id: ranking for query_id, ranking in answered.items() if ranking.at}
 
 
 def _ask(
@@ -108,12 +97,16 @@ def _ask(
     todo: Sequence[Query],
     records: Mapping[str, Retrieval],
     observer: Observer,
-) -> Iterator[Sequence[Retrieval]]:
+) -> Generator[Sequence[Retrieval], None, None]:
     """Have the corpus embedded and yield rankings batch by batch; end where the first all fail.
 
     A retriever whose ranking depends on k, as of one that reranks the first k tables, is asked at
-    each cutoff. ``Run.complete`` adds each batch to ``records`` before it asks for the next.
+    each cutoff. ``Run.append`` adds each batch to ``records`` before it asks for the next.
     """
+    if retriever.look_up is not None:
+        yield [retriever.look_up(query) for query in todo]
+        _record_times(run, retriever, dataset.seconds)
+        return
     plugin, tables = retriever.plugin, dataset.corpus.shuffled
     resumed = f"resumed after {len(records):,} queries: " if records else ""
     any_done, asks_each_cutoff = bool(records), any(ranking.at for ranking in records.values())

@@ -41,7 +41,6 @@ from target_bench.data.selection import select_queries
 from target_bench.metrics import stats
 from target_bench.metrics.scores import check_names, find_spec, in_order, is_built_in
 from target_bench.models.answer_reading import check_time
-from target_bench.runs.record_log import Answered
 from target_bench.runs.slicing import read_properties, report_parts
 
 Amount = TypeVar("Amount", int, float)
@@ -187,7 +186,7 @@ def _score_at(
 
 def score_answers(
     dataset: Dataset,
-    answers: Mapping[str, Answered | Generation | str],
+    answers: Mapping[str, Generation | str],
     task: Task[Any] | str,
     judgements: Mapping[str, Judgement] | None = None,
     rankings: Mapping[str, Retrieval] | None = None,
@@ -226,13 +225,12 @@ def score_answers(
     scored_task = answer_task(task)
     check_known("answer", answers, dataset)
     dataset = select_queries(dataset, scored_task)
-    given = all_answers(dataset, answers)
+    generations = list_answers(dataset, answers)
     scored = select_scorable(scored_task, dataset)
     if not scored.queries:
-        return Scores({}, (), {}, {}, _count_answers(scored_task, dataset, given))
+        return Scores({}, (), {}, {}, _count_answers(scored_task, dataset, generations))
     if scored_task.judge is not None:
         _check_judged(scored, judgements or {}, scored_task.name)
-    generations = {query_id: answered.generation for query_id, answered in given.items()}
     outputs = Outputs(scored, Predictions(rankings or {}, generations, judgements or {}))
     examples = scored_task.examples(*outputs)
     computed = list_metrics(scored_task, scored.queries, (), metrics)
@@ -249,7 +247,7 @@ def score_answers(
         [query.id for query in scored.queries],
         per_query,
         statistics,
-        _count_answers(scored_task, dataset, given, scored, examples),
+        _count_answers(scored_task, dataset, generations, scored, examples),
         report,
         properties,
     )
@@ -303,23 +301,21 @@ def select_scorable(task: Task[Any], dataset: Dataset) -> Dataset:
     return dataset if not queries and task.scores_unlabelled else labelled
 
 
-def all_answers(
-    dataset: Dataset, answers: Mapping[str, Answered | Generation | str]
-) -> dict[str, Answered]:
-    """Query id -> the answer to each query of the dataset, in its order; a missing one failed."""
-    return {query.id: _to_answered(query.id, answers.get(query.id)) for query in dataset.queries}
-
-
-def _to_answered(query_id: str, answer: Answered | Generation | str | None) -> Answered:
-    if answer is None:
-        return Answered(Generation(query_id, "", error=MISSING))
-    if isinstance(answer, str):
-        return Answered(Generation(query_id, answer))
-    answered = answer if isinstance(answer, Answered) else Answered(answer)
-    if answered.generation.query_id != query_id:
-        named = answered.generation.query_id
-        raise DataError(f"query {query_id!r}: its answer is to the query {named!r}")
-    return answered
+def list_answers(
+    dataset: Dataset, answers: Mapping[str, Generation | str]
+) -> dict[str, Generation]:
+    """List query id -> answer of all queries, in their order; a missing one counts as failed."""
+    listed = {}
+    for query in dataset.queries:
+        answer = answers.get(query.id)
+        if answer is None:
+            answer = Generation(query.id, "", error=MISSING)
+        elif isinstance(answer, str):
+            answer = Generation(query.id, answer)
+        elif answer.query_id != query.id:
+            raise DataError(f"query {query.id!r}: its answer is to the query {answer.query_id!r}")
+        listed[query.id] = answer
+    return listed
 
 
 def _retrieval(
@@ -474,13 +470,12 @@ def _divides_ties(k: int, ranking: Retrieval) -> bool:
 def _count_answers(
     task: Task[Any],
     dataset: Dataset,
-    answers: Mapping[str, Answered],
+    answers: Mapping[str, Generation],
     scored: Dataset | None = None,
     examples: Any = None,
 ) -> AnswerCounts:
     """Return the denominators of answers, and what they took."""
-    generations = [answered.generation for answered in answers.values()]
-    given = [generation for generation in generations if generation.error is None]
+    given = [answer for answer in answers.values() if answer.error is None]
     unparsed = 0
     if scored is not None:
         queries = scored.queries
@@ -490,7 +485,7 @@ def _count_answers(
                 f"task {task.name}: parse_answers() lists {len(parsed)} values for {len(queries)} "
                 "answers"
             )
-        errors = (answers[query.id].generation.error for query in queries)
+        errors = (answers[query.id].error for query in queries)
         unparsed = sum(
             value is None and error is None for value, error in zip(parsed, errors, strict=True)
         )
@@ -499,11 +494,11 @@ def _count_answers(
         answered=len(given),
         failed=len(answers) - len(given),
         unparsed=unparsed,
-        truncated=sum(answered.truncated for answered in answers.values()),
-        cut=sum(generation.finish_reason == "length" for generation in given),
-        input_tokens=_sum(generation.input_tokens for generation in generations),
-        output_tokens=_sum(generation.output_tokens for generation in generations),
-        cost=_sum(generation.cost for generation in generations),
+        truncated=sum(answer.truncated for answer in answers.values()),  # of its prompt
+        cut=sum(answer.finish_reason == "length" for answer in given),
+        input_tokens=_sum(answer.input_tokens for answer in answers.values()),
+        output_tokens=_sum(answer.output_tokens for answer in answers.values()),
+        cost=_sum(answer.cost for answer in answers.values()),
         unlabelled=sum(not has_reference(task, query) for query in dataset.queries),
     )
 

@@ -26,7 +26,6 @@ from target_bench.harness.evaluate import (
 from target_bench.harness.run_system import run_system
 from target_bench.harness.systems import System, make_retriever
 from target_bench.runs import ranking_files
-from target_bench.runs.record_log import Answered
 from target_bench.runs.result import Result, Results
 
 
@@ -161,5 +160,5 @@ def _read_answers(
         Path(predictions).name,
         identity,
         replay,
-        look_up=lambda query: Answered(replay.answer(query.id)),
+        look_up=lambda query: replay.answer(query.id),
     )

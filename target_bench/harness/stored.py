@@ -11,7 +11,7 @@ from target_bench.core.metric_function import MetricLike, check_metrics, resolve
 from target_bench.core.observer import Observer
 from target_bench.core.registry import find_task, make_task, spell_task
 from target_bench.core.run_config import OPTIONS, RunConfig
-from target_bench.core.schema import Dataset, Query, Retrieval
+from target_bench.core.schema import Dataset, Generation, Query, Retrieval
 from target_bench.core.text_tables import list_first
 from target_bench.data.load import make_loader
 from target_bench.data.selection import limit_queries, select_queries
@@ -21,7 +21,6 @@ from target_bench.harness.run_system import choose_ranking_task, rank_queries, r
 from target_bench.harness.systems import System, make_generator, make_retriever
 from target_bench.metrics.scores import check_names
 from target_bench.runs.manifest import Manifest, answers_fingerprint, queries_fingerprint
-from target_bench.runs.record_log import Answered
 from target_bench.runs.result import Result
 
 RecordT = TypeVar("RecordT")
@@ -176,7 +175,7 @@ def _use_stored_answers(result: Result) -> System:
     """Return the system of the answers of a run."""
     stored, identity = result.run.answers, result.identity
 
-    def answer(query: Query) -> Answered:
+    def answer(query: Query) -> Generation:
         return _get_stored(result, stored, query, "answer")
 
     return System(

@@ -21,7 +21,6 @@ from target_bench.core.schema import Generation, GenerationRequest, Query
 from target_bench.core.settings import split_name
 from target_bench.core.task import Task, has_reference
 from target_bench.models.original_classes import adapt_plugin, create_plugin
-from target_bench.runs.record_log import Answered
 
 
 class GeneratorLike(Protocol):
@@ -75,16 +74,15 @@ class AnswerMode:
     """Answers without a generator: what they are for, and where they come from."""
 
     description: str
-    answer: Callable[[Task[Any], Query], Answered]
+    answer: Callable[[Task[Any], Query], Generation]
 
 
-def _answer_gold(task: Task[Any], query: Query) -> Answered:
-    known = has_reference(task, query)
-    return Answered(Generation(query.id, query.references[0] if known else ""))
+def _answer_gold(task: Task[Any], query: Query) -> Generation:
+    return Generation(query.id, query.references[0] if has_reference(task, query) else "")
 
 
-def _answer_nothing(_: Task[Any], query: Query) -> Answered:
-    return Answered(Generation(query.id, ""))
+def _answer_nothing(_: Task[Any], query: Query) -> Generation:
+    return Generation(query.id, "")
 
 
 GOLD = "gold"

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pydantic_core import from_json
 
@@ -29,15 +29,6 @@ SECONDS_BETWEEN_SYNCS = 1.0
 T = TypeVar("T")
 Append = Callable[[Iterable[T]], None]
 """Appends records to a log."""
-
-
-class Answered(NamedTuple):
-    """An answer, and how much of each table its prompt showed."""
-
-    generation: Generation  # the answer
-    # for each table of the prompt how many rows it showed, -1 for a table that found no room
-    shown_rows: tuple[int, ...] = ()
-    truncated: bool = False  # whether anything was left out
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,24 +209,18 @@ def _read_ranking(record: Mapping[str, Any]) -> Retrieval:
 _DEFAULTS = {field.name: field.default for field in fields(Generation)}
 
 
-def _answer_to_json(value: Answered) -> str:
-    answer = asdict(value.generation)
+def _answer_to_json(value: Generation) -> str:
+    answer = asdict(value)
     record = {n: v for n, v in answer.items() if n in ("query_id", "text") or v != _DEFAULTS[n]}
-    if value.shown_rows:
-        record["shown_rows"] = value.shown_rows
-    if value.truncated:
-        record["truncated"] = True
     return _to_json(record)
 
 
-def _read_answer(record: dict[str, Any]) -> Answered:
-    rows = tuple(record.pop("shown_rows", ()))
-    truncated = record.pop("truncated", False)
-    generation = Generation(**record)
+def _read_answer(record: dict[str, Any]) -> Generation:
+    generation = Generation(**{**record, "shown_rows": tuple(record.get("shown_rows", ()))})
     fault = find_invalid_field(generation)
     if fault:
         raise ValueError(fault)
-    return Answered(generation, rows, truncated)
+    return generation
 
 
 def _judgement_to_json(value: Judgement) -> str:
@@ -250,8 +235,6 @@ def _read_judgement(record: dict[str, Any]) -> Judgement:
 
 
 RANKINGS = Log("retrieval.jsonl", _ranking_to_json, _read_ranking, lambda r: r.query_id)
-ANSWERS = Log(
-    "generations.jsonl", _answer_to_json, _read_answer, lambda answer: answer.generation.query_id
-)
+ANSWERS = Log("generations.jsonl", _answer_to_json, _read_answer, lambda a: a.query_id)
 JUDGEMENTS = Log("judgements.jsonl", _judgement_to_json, _read_judgement, lambda j: j.query_id)
 LOGS: tuple[Log[Any], ...] = (RANKINGS, ANSWERS, JUDGEMENTS)

@@ -453,5 +453,5 @@ def _to_columns(result: Result) -> dict[str, list[Any]]:
         "ranking": [
             list(map(str, result.run.rankings[q].tables)) if has_ranking else None for q in ids
         ],
-        "answer": [result.run.answers[q].generation.text if has_answer else None for q in ids],
+        "answer": [result.run.answers[q].text if has_answer else None for q in ids],
     }

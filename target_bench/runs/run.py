@@ -11,14 +11,14 @@ import os
 import platform
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import IO, Any, Literal, TypeVar
 
 from target_bench.core.errors import StoreError
 from target_bench.core.files import DamageError, add_seal, check_file, digest, exclusive_lock
-from target_bench.core.schema import Query, Retrieval
+from target_bench.core.schema import Generation, Retrieval
 from target_bench.runs.find import list_run_folders
 from target_bench.runs.manifest import (
     Command,
@@ -34,7 +34,6 @@ from target_bench.runs.record_log import (
     JUDGEMENTS,
     LOGS,
     RANKINGS,
-    Answered,
     Log,
     storage_errors,
     write_file,
@@ -139,7 +138,7 @@ class Run:
         return self.rankings_run._read(RANKINGS)
 
     @cached_property
-    def answers(self) -> Mapping[str, Answered]:
+    def answers(self) -> Mapping[str, Generation]:
         """Query id -> its answer; empty for a run of rankings."""
         return self._read(ANSWERS)
 
@@ -266,45 +265,24 @@ class Run:
         command = _add_names_and_metrics(self.manifest.command, self.command)
         self.write_manifest(status="finished", error=None, logs=logs, command=command, **entries)
 
-    def complete(
-        self,
-        log: Log[T],
-        queries: Sequence[Query],
-        work: Callable[[Sequence[Query], Mapping[str, T]], Iterable[Sequence[T]]],
-        keep: Callable[[dict[str, T]], dict[str, T]],
-    ) -> tuple[dict[str, T], int]:
-        """Return the record of every query: those of the log, and new ones, appended as they come.
+    def read_log(self, log: Log[T]) -> dict[str, T]:
+        """Return query id -> record of a log; none of one that was removed, to be asked again."""
+        return self._read(log) if (self.folder / log.file).exists() else {}
+
+    def append(
+        self, log: Log[T], records: dict[str, T], batches: Generator[Sequence[T], None, None]
+    ) -> None:
+        """Append each batch to a log and add it to the records, before the next one is made.
 
         A killed process loses at most the batch that it was working on.
-
-        Args:
-            log: where the records are.
-            queries: those that need one.
-            work: takes the queries without a record, and the records that there are; yields new
-                records in batches. Each batch is appended and added to the records before the
-                next is asked for.
-            keep: takes the records of the log, and returns those that stay: failed queries are
-                asked again.
-
-        Returns:
-            Query id -> record, in the order of the queries; and how many were there already.
         """
-        # A log that was removed is read as an empty one, so that its queries are asked again.
-        records = keep(self._read(log) if (self.folder / log.file).exists() else {})
-        todo = [query for query in queries if query.id not in records]
-        if todo:
-            self.reused = False
-            # The log is opened first: a folder that cannot be written is reported before the work.
-            with log.open(self.folder) as append:
-                batches = work(todo, records)
-                try:
-                    for batch in batches:
-                        append(batch)
-                        records.update((log.query_id(record), record) for record in batch)
-                finally:
-                    if isinstance(batches, Generator):
-                        batches.close()  # it records times in a ``finally``: while the run is open
-        return {query.id: records[query.id] for query in queries}, len(queries) - len(todo)
+        self.reused = False
+        # The log is opened first: a folder that cannot be written is reported before the work. The
+        # batches record times when they end or are closed: while the run is still open.
+        with log.open(self.folder) as append, closing(batches):
+            for batch in batches:
+                append(batch)
+                records.update((log.query_id(record), record) for record in batch)
 
     def write_manifest(self, **entries: Any) -> None:
         """Replace entries of the manifest, by the names of its fields, and write it."""

@@ -403,7 +403,7 @@ def find_failures(result: "Result") -> "list[Retrieval | Generation]":
     if result.stored.counts.failed:
         records += result.run.rankings.values()
     if result.stored.answers is not None and result.stored.answers.failed:
-        records += (answered.generation for answered in result.run.answers.values())
+        records += result.run.answers.values()
     return [record for record in records if record.error is not None]
 
 

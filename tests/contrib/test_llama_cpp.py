@@ -42,7 +42,7 @@ def answers(generator: Any, task: str, limit: int, out: Path) -> dict[str, str]:
     [result] = evaluate("oracle", "mini", task=task, generator=generator, out=out, **size)
     assert 0 <= result[METRICS[task]].value <= 1
     assert result[METRICS[task]].n == limit
-    return {i: a.generation.text for i, a in result.run.answers.items() if i not in result.errors}
+    return {i: a.text for i, a in result.run.answers.items() if i not in result.errors}
 
 
 @pytest.mark.parametrize("task", METRICS)

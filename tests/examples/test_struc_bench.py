@@ -180,7 +180,7 @@ def test_a_model_learns_to_write_tables(
             generator=generator,
             prompt=tune.PROMPT,
         )
-        texts.append(run.run.answers["q"].generation.text)
+        texts.append(run.run.answers["q"].text)
     assert "|name|points|" in texts[1]
     assert "|name|points|" not in texts[0]
     with pytest.raises(ConfigError, match="records have over 4 tokens"):

@@ -13,7 +13,6 @@ from target_bench.core.schema import Generation, GenerationRequest, Query
 from target_bench.core.unicode_text import compose
 from target_bench.generators.replay import Replay
 from target_bench.runs.record_log import ANSWERS as ANSWER_LOG
-from target_bench.runs.record_log import Answered
 from tests.builders import HOWS, How, json_lines, write_release
 
 ANSWERS = {"q1": "Ann", "q2": "42", "q3": ""}
@@ -99,10 +98,10 @@ def test_own_log_is_a_predictions_file(tmp_path: Path) -> None:
     with ANSWER_LOG.open(tmp_path) as append:
         append(
             [
-                Answered(Generation("q1", "Ann"), (3, -1), truncated=True),
-                Answered(Generation("q2", "", error="raised: ValueError: no")),
-                Answered(Generation("q3", "", error="raised: ValueError: no")),
-                Answered(Generation("q2", "Bo", cost=0.5)),
+                Generation("q1", "Ann", shown_rows=(3, -1), truncated=True),
+                Generation("q2", "", error="raised: ValueError: no"),
+                Generation("q3", "", error="raised: ValueError: no"),
+                Generation("q2", "Bo", cost=0.5),
             ]
         )
     replay = Replay(str(tmp_path / "generations.jsonl"))

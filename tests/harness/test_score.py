@@ -15,7 +15,7 @@ from target_bench.core.schema import Generation, Retrieval, TableId
 from target_bench.data.load import load
 from target_bench.data.selection import select_queries
 from target_bench.harness.score import Scores
-from target_bench.runs.record_log import ANSWERS, RANKINGS, Answered
+from target_bench.runs.record_log import ANSWERS, RANKINGS
 from target_bench.runs.result import Result
 from tests.builders import Recorder, only
 from tests.harness.judged import SPREAD
@@ -125,7 +125,7 @@ def test_answers_of_a_run(tmp_path: Path, task: str) -> None:
     _same(scored, result)
     assert scored.counts == result.stored.answers
     assert (scored.report or {}) == result.stored.report
-    texts = {query_id: answer.generation.text for query_id, answer in stored.items()}
+    texts = {query_id: answer.text for query_id, answer in stored.items()}
     _same(score_answers(MINI, texts, task), result)
 
 
@@ -157,10 +157,8 @@ def test_answers_in_sql(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_cannot_be_scored_so() -> None:
     with pytest.raises(DataError, match=r"1 of 1 answers are of queries .* the first is 'nowhere'"):
         score_answers(MINI, {"nowhere": "Paris"}, "qa")
-    answer = Generation("another", "Paris")
-    for other in (answer, Answered(answer)):
-        with pytest.raises(DataError, match="its answer is to the query 'another'"):
-            score_answers(MINI, {FIRST: other}, "qa")
+    with pytest.raises(DataError, match="its answer is to the query 'another'"):
+        score_answers(MINI, {FIRST: Generation("another", "Paris")}, "qa")
     with pytest.raises(ConfigError, match="score them with score_rankings"):
         score_answers(MINI, {}, "retrieval")
     with pytest.raises(ConfigError, match="scores answers as they are"):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from target_bench.core.errors import StoreError
 from target_bench.core.schema import Generation, Retrieval, TableId
-from target_bench.runs.record_log import ANSWERS, RANKINGS, Answered, Log
+from target_bench.runs.record_log import ANSWERS, RANKINGS, Log
 
 odd_text = st.one_of(
     st.text(st.characters(), max_size=12),
@@ -37,13 +37,12 @@ retrievals = st.builds(
     ),
 )
 counts, amounts = st.none() | st.integers(0), st.none() | st.floats(0, 1e300)
-generations = st.builds(
+answers = st.builds(
     Generation, odd_text, odd_text, st.none() | odd_text, *(counts, counts, amounts, amounts),
     st.booleans(),
+    shown_rows=st.lists(st.integers(-1, 9**9), max_size=4).map(tuple),
+    truncated=st.booleans(),
 )  # fmt: skip
-answers = st.builds(
-    Answered, generations, st.lists(st.integers(-1, 9**9), max_size=4).map(tuple), st.booleans()
-)
 A, B = TableId("0", "a"), TableId("0", "b")
 LOGS: list[tuple[Log[Any], list[Any]]] = [
     (
@@ -57,9 +56,9 @@ LOGS: list[tuple[Log[Any], list[Any]]] = [
     (
         ANSWERS,
         [
-            Answered(Generation("q1", "Ann"), (3,)),
-            Answered(Generation("q2", "", error="raised: ValueError: no")),
-            Answered(Generation("q3", "a longer answer é"), (2, -1), truncated=True),
+            Generation("q1", "Ann", shown_rows=(3,)),
+            Generation("q2", "", error="raised: ValueError: no"),
+            Generation("q3", "a longer answer é", shown_rows=(2, -1), truncated=True),
         ],
     ),
 ]
@@ -87,8 +86,8 @@ def test_anything_comes_back(
 
 
 def test_what_is_not_known_is_not_written(tmp_path: Path) -> None:
-    answered = Answered(Generation("q2", "x", "no"), (2, -1), truncated=True)
-    _append(ANSWERS, tmp_path, Answered(Generation("q1", "")), answered)
+    answered = Generation("q2", "x", "no", shown_rows=(2, -1), truncated=True)
+    _append(ANSWERS, tmp_path, Generation("q1", ""), answered)
     lines = (tmp_path / "generations.jsonl").read_bytes().splitlines()
     assert [*map(json.loads, lines)] == [
         {"query_id": "q1", "text": ""},

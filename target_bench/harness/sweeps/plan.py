@@ -258,9 +258,9 @@ def _estimate_judge(
         return None
     answers = ANSWERS.read(answers_folder) if answers_folder else {}
     generations = {
-        query_id: answered.generation
-        for query_id, answered in answers.items()
-        if answered.generation.error is None  # failed ones are asked for again
+        query_id: answer
+        for query_id, answer in answers.items()
+        if answer.error is None  # failed ones are asked for again
     }
     scorable = select_scorable(task, dataset).queries
     answered = tuple(query for query in scorable if query.id in generations)
@@ -291,7 +291,7 @@ def _estimate_requests(
         return None
     task, dataset, retriever = prepared.task, prepared.dataset, prepared.retriever
     answers = ANSWERS.read(answers_folder) if answers_folder else {}
-    answered = {query_id for query_id, each in answers.items() if each.generation.error is None}
+    answered = {query_id for query_id, each in answers.items() if each.error is None}
     queries: Sequence[Query] = [q for q in dataset.queries if q.id not in answered]
     if not queries:
         return None

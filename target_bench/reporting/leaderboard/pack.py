@@ -30,7 +30,6 @@ from target_bench.reporting.leaderboard.submission import (
     read_runs,
 )
 from target_bench.runs.manifest import Manifest, read_manifest
-from target_bench.runs.record_log import Answered
 from target_bench.runs.result import Result
 
 SETTINGS = {"sets", "timeout", "workers"}
@@ -143,9 +142,14 @@ def _publish_log(folder: Path, manifest: Manifest, run: RunManifest) -> str:
         if isinstance(value, Retrieval):
             value = replace(value, scores=(), error=_kind(value.error), traceback=None)
         else:
-            error = _kind(value.generation.error)
-            answer = replace(value.generation, error=error, traceback=None, seconds=None)
-            value = Answered(replace(answer, cached=False), (), value.truncated)
+            value = replace(
+                value,
+                error=_kind(value.error),
+                traceback=None,
+                seconds=None,
+                cached=False,
+                shown_rows=(),
+            )
         lines[name] = run.log.to_json(value)
     if len(lines) != manifest.queries:
         raise StoreError(

@@ -35,7 +35,6 @@ from target_bench.reporting.leaderboard.submission import (
     read_runs,
 )
 from target_bench.runs.manifest import answers_fingerprint, queries_fingerprint
-from target_bench.runs.record_log import Answered
 
 Floats = NDArray[np.float64]
 
@@ -253,14 +252,13 @@ def _read_rankings(
 
 def _read_answers(
     archive: ZipFile, folder: str, dataset: Dataset, notes: list[str]
-) -> dict[str, Answered]:
+) -> dict[str, Generation]:
     name = f"{folder}/generations.jsonl"
     known = {query.id for query in dataset.queries}
-    answers: dict[str, Answered] = {}
+    answers: dict[str, Generation] = {}
     for line in read_lines(archive, name, AnswerLine):
         _check_query(name, line.query_id, known, answers)
-        generation = Generation(**line.model_dump(exclude={"truncated"}))
-        answers[line.query_id] = Answered(generation, (), line.truncated)
+        answers[line.query_id] = Generation(**line.model_dump())
     _note_missing(name, answers, known, notes)
     return answers
 

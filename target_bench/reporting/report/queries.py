@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from target_bench.core.schema import NO_DATABASE, Dataset, Query, Table, TableId
+from target_bench.core.schema import NO_DATABASE, Dataset, Generation, Query, Table, TableId
 from target_bench.data.highlights import cell_text
 from target_bench.data.table_text import list_languages, stop_words
 from target_bench.metrics.scores import find_correctness_metric
 from target_bench.reporting.report.report_runs import ReportRun, ShownTables
 from target_bench.reporting.web import valid
-from target_bench.runs.record_log import Answered
 from target_bench.runs.slicing import divide, read_properties
 
 COLUMNS = 60  # of a table that are embedded
@@ -51,7 +50,7 @@ def list_outcomes(run: ReportRun, queries: Sequence[Query]) -> Outcomes:
     return rankings, [
         judge_answer(
             float(value),
-            run.result.run.answers[query.id].generation.error,
+            run.result.run.answers[query.id].error,
             run.result.run.judgements.get(query.id, {}).get("verdict"),
         )
         for query, value in zip(queries, values, strict=True)
@@ -240,12 +239,12 @@ _FACTS = (
 )
 
 
-def _describe_answer(answer: Answered) -> dict[str, Any]:
-    record = asdict(answer.generation) | {"truncated": answer.truncated}
+def _describe_answer(answer: Generation) -> dict[str, Any]:
+    record = asdict(answer)
     facts = {name: record[name] for name in _FACTS if record[name] not in (None, False)}
-    if answer.generation.error is not None:
-        facts["error"] = cut_text(answer.generation.error)
-    return facts | {"text": cut_text(answer.generation.text)}
+    if answer.error is not None:
+        facts["error"] = cut_text(answer.error)
+    return facts | {"text": cut_text(answer.text)}
 
 
 def _describe_table(table: Table, rows: int, longest: int) -> dict[str, Any]:
