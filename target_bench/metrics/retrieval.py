@@ -191,8 +191,9 @@ def _match_families(
     return Families(match(_group(rankings, families), gold_families), _count(gold_families))
 
 
-Measure = Callable[[JudgedRankings, int], Floats | tuple[Floats, Floats]]
-"""(judged, cutoff or depth) -> the value of each query, or its numerator and denominator."""
+Measure = Callable[[JudgedRankings, int], Floats | tuple[Floats, ...]]
+"""(judged, cutoff or depth) -> the value of each query; or its numerator and denominator, and for
+precision@k the largest value that it can have."""
 
 
 @dataclass(frozen=True)
@@ -227,16 +228,14 @@ class RetrievalMetric(RatioMetric[JudgedRankings]):
         depth = "" if self.depth is None else f"|depth:{self.depth}"
         return f"{self.name}|{definition}{depth}"
 
-    @property
-    def highest(self) -> float:
-        """The largest value: 1, but 1/k for precision@k where queries have one gold table.
-
-        With more of them a query may have a higher value, which ``bounds`` takes into account.
-        """
-        return 1 / self.k if self.spec.name == "precision" and self.k else 1.0
+    def bounds(self, statistics: Floats) -> tuple[float, float]:
+        """Return the lowest and the highest value; that of precision@k follows from the gold."""
+        if self.spec.name != "precision":
+            return super().bounds(statistics)
+        return 0.0, float(statistics[:, 2].max(initial=0.0))
 
     def statistics(self, examples: JudgedRankings) -> Floats:
-        """Return (n, 2) numerators and denominators."""
+        """Return (n, 2) numerators and denominators; of precision@k, see ``Measure``, (n, 3)."""
         if self.k is not None and self.k > examples.depth:
             raise ConfigError(f"{self.name}: the rankings are only {examples.depth} deep")
         measured = self.measure(examples, self.k or examples.depth)
@@ -363,9 +362,9 @@ def _success(judged: JudgedRankings, k: int) -> Floats:
 
 
 @_metric("precision", "P", "trec_eval's P")
-def _precision(judged: JudgedRankings, k: int) -> Floats:
+def _precision(judged: JudgedRankings, k: int) -> tuple[Floats, Floats, Floats]:
     """Mean of gold tables found / k."""
-    return judged.hits(k) / k
+    return judged.hits(k) / k, np.ones(len(judged.gold)), np.minimum(judged.gold, k) / k
 
 
 @_metric("ndcg", "nDCG", "Järvelin & Kekäläinen 2002")

@@ -304,6 +304,7 @@ def read_metric(result: "Result", metric: str) -> MetricValues:
     again = f"score it again with target-bench score {folder}"
     try:
         value = compute_score(computing, statistics)
+        computing.bounds(statistics)  # for intervals; precision@k of an earlier version has none
     except (ValueError, TypeError, AttributeError, IndexError) as error:
         raise StoreError(
             f"{folder}: the stored statistics of {metric} give no score ({error}); {again}"

@@ -12,7 +12,7 @@ from scipy import stats
 
 from target_bench.core.metric import Metric, to_mean_statistics
 from target_bench.metrics.classification import LABELS, JudgedLabels, label_metrics
-from target_bench.metrics.retrieval import parse
+from target_bench.metrics.retrieval import judge, parse
 from target_bench.metrics.scores import make_default_metric
 from target_bench.metrics.stats import LEVEL, interval, interval_of_difference
 from target_bench.metrics.text import JudgedAnswers, SacreBLEU
@@ -20,6 +20,9 @@ from target_bench.metrics.text import JudgedAnswers, SacreBLEU
 MEAN = parse("recall@1")
 POOLED = parse("recall_micro@1")
 Floats = NDArray[np.float64]
+
+UNSEEN = 3.841459 / (100 + 3.841459)
+"""The upper bound of a share that is 0 in 100 queries."""
 
 SIZES = (20, 50, 100, 200, 500, 1000, 2000)
 SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998)
@@ -182,6 +185,30 @@ def test_over_part_of_the_queries() -> None:
     single[0] = 1
     assert interval(metric, single) == interval(MEAN, np.ones((1, 2)))
     assert np.isnan(interval(metric, np.zeros((3, 2)))).all()
+
+
+@pytest.mark.parametrize(
+    ("both", "one", "low", "high"),
+    [
+        (0, 100, 0.1 - 0.1 * UNSEEN, 0.1 + 0.1 * UNSEEN),  # all the same
+        (1, 99, 0.0982, 0.1037),
+        (100, 0, 0.2 - 0.2 * UNSEEN, 0.2),
+    ],
+)
+def test_precision_over_queries_with_two_gold_tables(
+    both: int, one: int, low: float, high: float
+) -> None:
+    """It can be 2/k, though no query may have reached that."""
+    metric = parse("precision@10")
+    statistics = metric.statistics(judge(["ab"] * both + ["a"] * one, ["ab"] * 100, 10))
+    assert metric.bounds(statistics) == (0, 0.2)
+    assert interval(metric, statistics) == pytest.approx((low, high), abs=1e-4)
+
+
+def test_precision_over_queries_with_one_gold_table() -> None:
+    metric = parse("precision@10")
+    statistics = metric.statistics(judge(["xa"] * 100, ["a"] * 100, 10))
+    assert interval(metric, statistics) == pytest.approx((0.1 - 0.1 * UNSEEN, 0.1), abs=1e-6)
 
 
 @pytest.mark.parametrize("name", ["precision_macro", "recall_macro", "f1_macro"])

@@ -198,6 +198,16 @@ def test_an_edited_score_with_a_new_checksum_is_found_when_it_is_compared(runs: 
         read_metric(read_run(runs.bm25), "recall@1")
 
 
+def test_precision_of_an_earlier_version_is_to_be_scored_again(runs: Runs) -> None:
+    """It has no largest value of each query, from which its interval follows."""
+    (runs.bm25 / "statistics.parquet").unlink()
+    rewrite(runs.bm25 / "manifest.json", lambda manifest: manifest.update(tables={}))
+    run = read_run(runs.bm25)
+    assert read_metric(run, "recall@10").is_mean
+    with pytest.raises(StoreError, match=r"precision@10 give no score .*; score it again with"):
+        read_metric(run, "precision@10")
+
+
 def test_a_damaged_log_is_removed_and_made_again(runs: Runs) -> None:
     """The command that finds it names the remedy, and the remedy gives the same run."""
     path = runs.bm25 / "retrieval.jsonl"
