@@ -21,12 +21,14 @@ from target_bench.harness.questions.ask import (
     rate_questions,
 )
 from target_bench.harness.questions.model import (
+    EMPTY,
     INCOMPLETE,
     NAMELESS,
     NO_JSON,
     NO_SUCH_CELL,
     UNSUPPORTED,
 )
+from target_bench.harness.questions.table_view import MAX_ROWS, TOO_LONG
 from target_bench.harness.questions.templates import NO_QUESTION
 from tests.openai_server import OpenAIServer, Reply, Request, answer
 
@@ -230,6 +232,8 @@ def test_questions_of_a_model_are_kept_where_their_answer_follows_from_cells() -
         ({"cells": [HEAT | {"column": "Actor"}]}, NO_SUCH_CELL),
         ({"answer": ["Al Pacino"]}, UNSUPPORTED),
         ({"answer": ["7"]}, UNSUPPORTED),
+        ({"cells": GROSS[:1], "answer": ["0"]}, UNSUPPORTED),
+        ({"cells": GROSS[:1], "answer": ["-217"]}, UNSUPPORTED),
         ({"question": "Who made it?"}, NAMELESS),
         ({"cells": [HEAT, {"row": 1, "column": "Year", "value": "2004"}], "answer": ["2004"]},
          ELSEWHERE),
@@ -241,6 +245,23 @@ def test_other_questions_of_a_model_are_dropped_with_the_reason(
     questions = _written(GOOD | change, GOOD)
     assert [query.text for query in questions.queries] == [GOOD["question"]]
     assert questions.dropped == {reason: 1}
+
+
+@pytest.mark.parametrize("answer", ["30", "-30", "2", "404", "202", "187"])
+def test_an_answer_may_be_computed_from_two_cells(answer: str) -> None:
+    """Their difference either way, number, sum, mean and minimum."""
+    (query,) = _written(TOTAL | {"answer": [answer], "cells": GROSS[:2]}).queries
+    assert query.answer == answer
+
+
+@pytest.mark.parametrize("n", [1, 9])
+def test_a_model_is_not_asked_about_long_and_empty_tables_which_are_counted(n: int) -> None:
+    header = list(FILMS.header)
+    long = _table("long", header, *[FILMS.rows[0]] * (MAX_ROWS + 1))
+    corpus = MemoryCorpus([long, _table("empty", header), FILMS])
+    questions = ask(corpus, n, generator=Writer(json.dumps({"questions": [GOOD]})))
+    assert [query.gold for query in questions.queries] == [(FILMS.id,)]
+    assert n == 1 or questions.dropped == {TOO_LONG: 1, EMPTY: 1}
 
 
 @pytest.mark.parametrize(

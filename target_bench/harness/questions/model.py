@@ -3,6 +3,7 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, permutations
 from math import ceil
 from statistics import fmean
 from typing import Any
@@ -16,6 +17,7 @@ from target_bench.core.reasoning import without_reasoning
 from target_bench.core.schema import Corpus, Generation, GenerationRequest, Message, TableId
 from target_bench.harness.consent import Confirm, estimate_generator
 from target_bench.harness.questions.table_view import (
+    TOO_LONG,
     Draft,
     TableView,
     clean_column_name,
@@ -25,6 +27,7 @@ from target_bench.harness.questions.table_view import (
 from target_bench.models.generator_calls import ask_recorded
 from target_bench.models.judges import last_object
 
+EMPTY = "tables without rows"
 FAILED = "requests to the generator that failed"
 NO_JSON = "replies without JSON of questions"
 INCOMPLETE = "questions without text, answer or cells"
@@ -78,7 +81,7 @@ class ModelWriter:
 
     Attributes:
         name: what the metadata of the questions call it.
-        dropped: reason -> number of requests, replies or questions that were left out.
+        dropped: reason -> number of tables, requests, replies or questions that were left out.
     """
 
     def __init__(
@@ -99,9 +102,8 @@ class ModelWriter:
         self.dropped: Counter[str] = Counter()
 
     def write(self, tables: Sequence[TableId]) -> Iterator[Draft]:
-        """Ask about the first tables, and yield the questions that they answer."""
-        views = [TableView(self._corpus[table]) for table in tables[: self._n_tables]]
-        views = [view for view in views if view.rows and not view.is_long]
+        """Ask about the first tables that can be shown, and yield the questions they answer."""
+        views = list(islice(self._select_tables(tables), self._n_tables))
         replies = self._ask([_make_request(view) for view in views])
         for view in views:
             for record in self._read_records(replies[str(view.table.id)]):
@@ -109,6 +111,17 @@ class ModelWriter:
                     yield _check_question(view, record)
                 except _DroppedError as error:
                     self.dropped[str(error)] += 1
+
+    def _select_tables(self, tables: Sequence[TableId]) -> Iterator[TableView]:
+        """Yield the tables that are neither long nor empty, and count the others."""
+        for table in tables:
+            view = TableView(self._corpus[table])
+            if view.is_long:
+                self.dropped[TOO_LONG] += 1
+            elif not view.table.rows:
+                self.dropped[EMPTY] += 1
+            else:
+                yield view
 
     def _ask(self, requests: Sequence[GenerationRequest]) -> dict[str, Generation]:
         """Return query id -> reply, one for each request."""
@@ -237,8 +250,8 @@ def _follows(answer: Sequence[str], cells: Sequence[str]) -> bool:
     if numbers := [value for value in map(_read_number, cells) if value is not None]:
         mean = fmean(numbers)
         results |= {sum(numbers), mean, round(mean, 1), round(mean, 2), min(numbers), max(numbers)}
-        results |= {abs(a - b) for a in numbers for b in numbers}
-    return any(abs(abs(number) - abs(result)) <= 1e-9 * max(1, abs(number)) for result in results)
+        results |= {a - b for a, b in permutations(numbers, 2)}
+    return any(abs(number - result) <= 1e-9 * max(1, abs(number)) for result in results)
 
 
 def _read_number(text: str) -> float | None:

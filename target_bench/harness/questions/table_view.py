@@ -12,6 +12,9 @@ from target_bench.data.highlights import cell_text
 MAX_ROWS = 50_000
 """Rows of a table that are read; a longer table gets no questions of its own."""
 
+TOO_LONG = "tables with more than 50,000 rows"
+"""The reason why these are left out."""
+
 BLANKS = frozenset({"", "-", "–", "—", "?", "n/a", "null", "nan", "none", "unknown"})
 """Normalized cells that hold no value."""
 

@@ -11,6 +11,7 @@ from target_bench.data.languages import name_language, recognize_language
 from target_bench.data.table_text import LANGUAGE, Serializer
 from target_bench.harness.questions.table_view import (
     BLANKS,
+    TOO_LONG,
     Draft,
     TableView,
     clean,
@@ -26,7 +27,6 @@ TEMPLATES: Mapping[str, Sequence[str]] = {
 """Language -> ways to ask for a cell; the last one suits a column with a name in the plural."""
 
 NO_QUESTION = "tables without a column of unique names to ask about; a model (--generator) may"
-TOO_LONG = "tables with more than 50,000 rows"
 
 _MAX_ROUNDS = 50
 _MAX_WORDS = 8  # of a title or a key that a question names
