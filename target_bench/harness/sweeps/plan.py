@@ -56,7 +56,7 @@ class PlannedCell:
         key: what identifies its run: the end of its folder's name.
         folder: its run folder, if there is one.
         state: ``new``, ``unfinished``, ``finished`` or ``damaged``, as ``CellState`` says.
-        recorded: how many of its queries are ranked, or answered, on disk.
+        recorded: how many of its queries are ranked, or answered, on disk, without failed ones.
         n_queries: how many it has.
         estimates: what is to be sent to a retriever, generator or judge that may cost money.
     """
@@ -85,7 +85,7 @@ class _Systems:
     def __init__(self, observer: Observer) -> None:
         self.observer = observer
         self._retrievers: dict[str, System] = {}
-        self._generators: dict[tuple[str, str], System] = {}
+        self._generators: dict[tuple[str, str, Path | None], System] = {}
 
     def get_retriever(self, text: str) -> System:
         if text not in self._retrievers:
@@ -94,7 +94,7 @@ class _Systems:
         return self._retrievers[text]
 
     def get_generator(self, text: str, cell: SweepCell, task: Task[Any]) -> System:
-        key = (text, cell.task)
+        key = (text, cell.task, cell.config.prompt)  # all that make_generator reads
         if key not in self._generators:
             self._generators[key] = make_generator(text, task, cell.config, self.observer)
         return self._generators[key]
@@ -207,10 +207,14 @@ def _look_up(
     key, folder = run_key(identity), find_folder(cell.config.out, identity)
     if folder is None:
         return PlannedCell(cell, key, None, "new", 0, n_queries)
-    path = folder / log.file
-    n_lines = path.read_bytes().count(b"\n") if path.exists() else 0
     state = _find_state(folder, must_be_timed=cell.config.latency > 0 and log is RANKINGS)
-    return PlannedCell(cell, key, folder, state, min(n_lines, n_queries), n_queries)
+    n_recorded = n_queries
+    if state != "finished":  # the logs of many finished cells would take long to read
+        try:
+            n_recorded = sum(record.error is None for record in log.read(folder).values())
+        except StoreError:
+            state, n_recorded = "damaged", 0
+    return PlannedCell(cell, key, folder, state, n_recorded, n_queries)
 
 
 def _find_state(folder: Path, must_be_timed: bool) -> CellState:

@@ -187,7 +187,36 @@ def test_what_failed_is_counted_again(folder: Path) -> None:
     (folder / "flaky.py").write_text(FLAKY, encoding="utf-8")
     text = TWELVE.replace("plugins.py:Counting", "flaky.py:Flaky").replace("[a, b, c, d]", "[a, b]")
     _load(folder, text).run(Here())
-    assert sum(estimate.requests for estimate in _load(folder, text).estimates) == 6
+    again = _load(folder, text)
+    assert sum(estimate.requests for estimate in again.estimates) == 6
+    assert [(cell.state, cell.recorded) for cell in again.cells] == [("unfinished", 11)] * 6
+
+
+def test_queries_are_counted_that_are_on_disk(folder: Path) -> None:
+    """However often a log has them, as after two processes that wrote it."""
+    text = TWELVE.replace("[a, b, c, d]", "a")
+    _load(folder, text).run(Here())
+    for log in folder.glob("runs/*/generations.jsonl"):
+        log.with_name("scores.json").unlink()
+        first, second, *_ = log.read_bytes().splitlines(keepends=True)
+        log.write_bytes(first + second + first)
+    assert [(cell.state, cell.recorded) for cell in _load(folder, text).cells] == [
+        ("unfinished", 2)
+    ] * 3
+    for log in folder.glob("runs/*/generations.jsonl"):
+        log.write_text("{}\n", encoding="utf-8")
+    assert [(cell.state, cell.recorded) for cell in _load(folder, text).cells] == [
+        ("damaged", 0)
+    ] * 3
+
+
+def test_a_generator_that_reads_no_prompt_is_told_of_whichever_cell_comes_first(
+    folder: Path,
+) -> None:
+    for prompts in ("[null, paper]", "[paper, null]"):
+        observer = Heard()
+        Sweep.load(write(folder, f"{TWELVE}\nprompts: {prompts}"), observer=observer)
+        assert [text for text in observer.warnings if "reads prompts" in text]
 
 
 JUDGE = """
