@@ -28,7 +28,7 @@ from target_bench.core.contract import get_constructor_arguments, get_parts
 from target_bench.core.credentials import mask_config, note_secrets
 from target_bench.core.errors import ANY_ERROR, ConfigError
 from target_bench.core.files import digest
-from target_bench.core.registry import DISTRIBUTION, class_name, installed_version, is_own_code
+from target_bench.core.registry import DISTRIBUTION, class_name, installed_version, is_package_code
 from target_bench.core.version import __version__
 
 PACKAGE = Path(__file__).parents[1]
@@ -68,12 +68,12 @@ def plugin_identity(plugin: object) -> tuple[dict[str, Any], str | None]:
         identity["config"] = mask_config(settings)
         if hasattr(cls, "VERSION"):
             identity["version"] = str(cls.VERSION)
-        if not (is_own_code(cls) and _is_found(cls)):
+        if not (is_package_code(cls) and _is_found(cls)):
             identity["code"] = code_hash(cls)
         revision = getattr(plugin, "revision", None)
         if callable(revision):
             identity["revision"] = revision()
-        paths = {name: _path(text, is_own_code(cls)) for name, text in _texts(settings)}
+        paths = {name: _path(text, is_package_code(cls)) for name, text in _texts(settings)}
         files = {
             name: content_hash(path)
             for name, path in paths.items()
@@ -269,7 +269,7 @@ def code_hash(thing: type | FunctionType) -> str:
         is_found = _is_found(base)
         if is_found and base.__module__.partition(".")[0] in sys.stdlib_module_names:
             continue
-        if is_found and is_own_code(base):
+        if is_found and is_package_code(base):
             hashes.add(f"{base.__qualname__} {getattr(base, 'VERSION', '')}")
         elif _is_typed(base):
             parts: dict[str, Any] = {}
@@ -347,8 +347,8 @@ def hash_built_in_sources(plugin: object) -> dict[str, str]:
     """Return class -> ``source_hash``, of a plug-in and its parts that are built in."""
     cls = type(plugin)
     own = {}
-    if is_own_code(cls) and _is_found(cls):
-        own[class_name(cls)] = source_hash(b.__module__ for b in cls.__mro__ if is_own_code(b))
+    if is_package_code(cls) and _is_found(cls):
+        own[class_name(cls)] = source_hash(b.__module__ for b in cls.__mro__ if is_package_code(b))
     for part in get_parts(plugin).values():
         own |= hash_built_in_sources(part)
     return own
@@ -365,7 +365,7 @@ def source_files(*plugins: object) -> list[Path]:
         is_function = isinstance(function, FunctionType)
         classes: Iterable[Any] = (function,) if is_function else type(plugin).__mro__
         for thing in classes:
-            if is_own_code(thing) or contrib.is_contributed(thing) or thing is object:
+            if is_package_code(thing) or contrib.is_contributed(thing) or thing is object:
                 continue
             with suppress(OSError, KeyError):  # typed in, or made by ``type()``
                 file, module = _source_file(thing), sys.modules[thing.__module__]
@@ -384,7 +384,7 @@ def outside_reads(plugin: object) -> list[str]:
     """
     found = []
     for base in type(plugin).__mro__:
-        if is_own_code(base) or contrib.is_contributed(base) or base is object:
+        if is_package_code(base) or contrib.is_contributed(base) or base is object:
             continue
         with suppress(OSError, SyntaxError, ValueError):
             file = _source_file(base)

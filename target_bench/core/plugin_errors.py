@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TypeVar
 
 from target_bench.core.errors import PASSED_ON, PluginError, TargetBenchError
-from target_bench.core.registry import class_name, is_own_code
+from target_bench.core.registry import class_name, is_package_code
 from target_bench.core.user_code import find_user_line, read_message
 
 T = TypeVar("T")
@@ -30,7 +30,7 @@ def plugin_errors(name: str, during: str, advice: str = "") -> Iterator[None]:
 
 def guard_plugin(kind: str, plugin: object, during: str) -> AbstractContextManager[None]:
     """Return ``plugin_errors`` for a user's task or metric, nothing for those of this package."""
-    if is_own_code(type(plugin)):
+    if is_package_code(type(plugin)):
         return nullcontext()
     return plugin_errors(f"{kind} {class_name(type(plugin))}", during)
 

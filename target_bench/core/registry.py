@@ -102,7 +102,7 @@ def build(
     except BaseException as error:
         is_ours, shown = isinstance(error, ConfigError), mask_settings(text or target)
         problem = without_secrets(str(error) if is_ours else describe_with_line(error))
-        if is_ours or is_own_code(cls):
+        if is_ours or is_package_code(cls):
             raise ConfigError(f"{kind} {shown!r}: {problem}") from error
         raise PluginError(f"{kind} {shown} cannot be made: {problem}") from error
 
@@ -434,7 +434,7 @@ def _convert(value: Any, annotation: Any, what: str) -> Any:
 # Whose code it is
 
 
-def is_own_code(thing: type | FunctionType) -> bool:
+def is_package_code(thing: type | FunctionType) -> bool:
     """Return whether a class or function is of this package, and not contributed."""
     is_ours = thing.__module__.partition(".")[0] == "target_bench"
     return is_ours and not contrib.is_contributed(thing)
@@ -444,7 +444,7 @@ def class_name(thing: type | FunctionType) -> str:
     """Return the name of a class or function in an identity."""
     # BM25 of this package, wherever it lies in it; mine.py:Mine of a file; else module:Class
     module, name = thing.__module__, thing.__qualname__
-    if is_own_code(thing):
+    if is_package_code(thing):
         return name
     if module.startswith(FILE_MODULE):
         module = Path(sys.modules[module].__file__ or "").name

@@ -10,7 +10,7 @@ from target_bench.core.built_in import SQL_TASK
 from target_bench.core.errors import PASSED_ON, DataError, PluginError, TargetBenchError
 from target_bench.core.families import note_families
 from target_bench.core.identity import PACKAGE
-from target_bench.core.registry import is_own_code
+from target_bench.core.registry import is_package_code
 from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import Corpus, CorpusInfo, Dataset, Query, Table
 from target_bench.core.text_tables import list_first
@@ -139,7 +139,7 @@ def _explain_errors(plugin: CorpusLoader, releases: Sequence[Release], what: str
             f"{where}: {file}cannot be read: {reason}{find_user_line(error)}"
         ) from error
     except BaseException as error:
-        if is_own_code(type(plugin)):
+        if is_package_code(type(plugin)):
             raise
         raise PluginError(f"{where}: {describe_with_line(error)}") from error
 

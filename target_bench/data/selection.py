@@ -84,7 +84,7 @@ def fitting_tasks(task: AnyTask) -> Iterator[str]:
     if isinstance(task, str):
         return
     cls = task if isinstance(task, type) else type(task)
-    if not registry.is_own_code(cls):
+    if not registry.is_package_code(cls):
         yield from (base.name for base in cls.__mro__[1:] if hasattr(base, "name"))
         for name in registry.BUILT_IN["task"]:
             if registry.resolve("task", name).answer == cls.answer:

@@ -4,10 +4,8 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from types import MappingProxyType
 from typing import Any
 
-from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.credentials import mask_settings
 from target_bench.core.errors import DataError
 from target_bench.core.identity import plugin_identity, source_files
@@ -15,7 +13,7 @@ from target_bench.core.metric import drop_package_versions
 from target_bench.core.metric_function import can_score, resolve_metric
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import PromptWriter
-from target_bench.core.registry import is_own_code
+from target_bench.core.registry import is_package_code
 from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import Dataset, Distractors
 from target_bench.core.task import Task, given_tables, has_reference
@@ -35,37 +33,37 @@ from target_bench.runs.why import explain_new, hash_sources, read_sources, write
 
 @contextmanager
 def begin_run(
+    identity: Identity,
     config: RunConfig,
     task: Task[Any],
     dataset: Dataset,
     retriever: System | None,
     generator: System | None = None,
-    prompter: PromptWriter | None = None,
     rankings_run: Run | None = None,
     *,
     observer: Observer,
 ) -> Iterator[Run]:
-    """Open and lock the run that these identify, and begin it if it is new.
+    """Open and lock the run of an identity, and write its manifest if it is new.
 
-    A run of answers has a generator and a prompter, and perhaps the run of the rankings that its
-    answers are built on; a run of rankings has a retriever alone.
+    A run of answers has a generator, and perhaps the run of the rankings that its answers are built
+    on; a run of rankings has only a retriever.
     """
     sources = find_sources(config, task, retriever, generator)
     manifest = make_manifest(
-        config, task, dataset, retriever, generator, prompter, rankings_run, sources
+        identity, config, task, dataset, retriever, generator, rankings_run, sources
     )
-    # The name of a folder says that its rankings are of some of the questions alone.
+    # The name of a folder says that its rankings are only of the questions about one task.
     about = dataset.only_about if generator is None else None
     run = open_run(config.out, _list_words(manifest, about), manifest)
     with run.locked(lambda message: observer.waiting(message, 0.0)):
         is_new = run.is_new
-        # A metric may be edited without making another run: its new code is recorded. A run that
-        # is scored again has no other plug-ins here, and keeps what is recorded of theirs.
+        # A metric may be edited without making another run: its new code is recorded.
+        # ``score_again`` has stored records for plug-ins, so the code recorded of these is kept.
         code = manifest.code if is_new else {**run.manifest.code, **manifest.code}
         has_new_code = is_new or run.manifest.code != code
         if has_new_code and config.keep_source:
             write_copies(run.folder, sources)
-        run.write_draft()
+        run.write_new_manifest()
         if is_new:
             run.new_because = explain_new(run, manifest, sources)
         elif has_new_code:
@@ -82,36 +80,31 @@ def _list_words(manifest: Manifest, about: str | None) -> list[str]:
 
 
 def make_manifest(
+    identity: Identity,
     config: RunConfig,
     task: Task[Any],
     dataset: Dataset,
     retriever: System | None,
-    generator: System | None = None,
-    prompter: PromptWriter | None = None,
-    rankings_run: Run | None = None,
-    sources: Mapping[str, bytes] = MappingProxyType({}),
+    generator: System | None,
+    rankings_run: Run | None,
+    sources: Mapping[str, bytes],
 ) -> Manifest:
     """Return what a run records when it begins: identity, command, data, and the user's own code.
 
-    A run of answers has a generator and a prompter, one of rankings has neither.
+    ``sources`` maps each file of the user's own code to its content.
     """
-    mixed_in: tuple[MixedIn, ...] = ()
-    if generator is None or prompter is None:
-        assert retriever is not None
-        identity = identify_rankings(config, task, dataset, retriever)
-        mixed_in = tuple(map(_list_distractors, dataset.distractors))
-    else:
-        identity = identify_answers(config, task, dataset, retriever, generator, prompter)
+    # Those of a run of answers are recorded with its rankings.
+    distractors = dataset.distractors if generator is None else ()
     return Manifest(
-        identity=Identity.model_validate(json.loads(json.dumps(identity))),
-        asked=make_command(config, task, dataset, retriever, generator, rankings_run),
+        identity=identity,
+        command=make_command(config, task, dataset, retriever, generator, rankings_run),
         queries=len(dataset.queries),
         corpus_tables=len(dataset.corpus),
         files=dict(dataset.files),
         code=hash_sources(sources),
         data=dataset.info.source,
         data_notes=tuple(dataset.notes),
-        distractors=mixed_in,
+        distractors=tuple(map(_list_distractors, distractors)),
     )
 
 
@@ -158,14 +151,16 @@ def make_command(
 
 def identify_rankings(
     config: RunConfig, task: Task[Any], dataset: Dataset, retriever: System
-) -> dict[str, Any]:
+) -> Identity:
     """Return all that can change rankings or their scores; its hash names the run folder."""
     fingerprint = queries_fingerprint(dataset.queries)
-    return {
-        **_identify_scores(task, dataset, fingerprint, config.top_k),
-        "top_k": [*config.top_k],
-        "retriever": retriever.identity,
-    }
+    return Identity.from_json(
+        {
+            **_identify_scores(task, dataset, fingerprint, config.top_k),
+            "top_k": config.top_k,
+            "retriever": retriever.identity,
+        }
+    )
 
 
 def identify_answers(
@@ -175,7 +170,7 @@ def identify_answers(
     retriever: System | None,
     generator: System,
     prompter: PromptWriter,
-) -> dict[str, Any]:
+) -> Identity:
     """Return all that can change answers or their scores; its hash names the run folder."""
     max_tables = limit_prompt_tables(config, task, dataset, retriever)
     source: dict[str, Any]
@@ -189,16 +184,18 @@ def identify_answers(
             order = json.dumps(sorted(unsorted.items())).encode()
             source["order"] = hashlib.sha256(order).hexdigest()[:12]
     else:
-        entry, most = RANKING_TASK, config.top_k[-1]  # ``Identity.retrieval``
+        entry, most = "retrieval", config.top_k[-1]
         source = {"retriever": retriever.identity, "depth": most}
     if max_tables < most:
         source["tables"] = max_tables
-    return {
-        **_identify_scores(task, dataset, answers_fingerprint(dataset.queries)),
-        entry: source,
-        "generator": generator.identity,
-        "prompt": prompter.identity if generator.prompt is None else generator.prompt,
-    }
+    return Identity.from_json(
+        {
+            **_identify_scores(task, dataset, answers_fingerprint(dataset.queries)),
+            entry: source,
+            "generator": generator.identity,
+            "prompt": prompter.identity if generator.prompt is None else generator.prompt,
+        }
+    )
 
 
 def _identify_scores(
@@ -207,7 +204,7 @@ def _identify_scores(
     """Return what identifies the task, the data, and the metrics with their settings."""
     version = (
         {"task_version": task.VERSION}
-        if is_own_code(type(task))
+        if is_package_code(type(task))
         else {"task_plugin": plugin_identity(task)[0]}
     )
     near_copies = [distractors.setting for distractors in dataset.distractors]

@@ -1,13 +1,13 @@
 """``run_system``: one retriever, and perhaps one generator, on one split, from tables to scores.
 
-1. ``begin_run`` opens the folder that the identity names; another process is waited for.
+1. ``identify_rankings`` names the folder, and ``begin_run`` opens it, waiting for other processes.
 2. ``rank`` ranks the queries that the folder has no ranking of, and appends each.
 3. ``answer`` and ``judge`` do the same with answers and judgements, in a folder of their own.
 4. ``score_rankings`` and ``score_answers`` score what is there, and the scores are written.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
@@ -17,7 +17,7 @@ from target_bench.core.errors import DataError, StoreError
 from target_bench.core.metric import Counts
 from target_bench.core.observer import Observer
 from target_bench.core.plugin_errors import guard_plugin
-from target_bench.core.registry import is_own_code, make_task
+from target_bench.core.registry import is_package_code, make_task
 from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import Dataset, Retrieval, copy_json
 from target_bench.core.task import Task, given_tables
@@ -26,6 +26,8 @@ from target_bench.core.user_code import restore_process
 from target_bench.harness.answer import answer
 from target_bench.harness.begin import (
     begin_run,
+    identify_answers,
+    identify_rankings,
     limit_prompt_tables,
     list_asked_metrics,
     make_prompter,
@@ -36,7 +38,7 @@ from target_bench.harness.rank import rank
 from target_bench.harness.run_notes import ranking_notes, unlabelled_note, warn_of_depth
 from target_bench.harness.score import Scores, score_answers, score_rankings
 from target_bench.harness.systems import System
-from target_bench.metrics.scores import find_edited_metrics, hash_code
+from target_bench.metrics.scores import find_edited_metrics, hash_code, is_built_in
 from target_bench.runs import slicing
 from target_bench.runs.result import Result
 from target_bench.runs.run import Run
@@ -63,15 +65,16 @@ def run_system(
 
     The rankings that answers are built on are a run of their own, shared by all generators.
     """
-    if not is_own_code(type(task)):  # it may change metadata, and the next task shares the queries
+    if not is_package_code(type(task)):
+        # It may change metadata, and the next task shares the queries.
         copies = (replace(query, metadata=copy_json(query.metadata)) for query in dataset.queries)
         dataset = replace(dataset, queries=tuple(copies))
     with guard_plugin("task", task, f"a run on {dataset.info.name} {dataset.split}"):
         if generator is None:
             assert retriever is not None
             task = choose_ranking_task(task, retriever)
-            return rank_queries(config, task, dataset, retriever, observer, confirm)[0]
-        return answer_queries(config, task, dataset, retriever, generator, observer, confirm)
+            return run_retriever(config, task, dataset, retriever, observer, confirm)[0]
+        return run_generator(config, task, dataset, retriever, generator, observer, confirm)
 
 
 def choose_ranking_task(task: Task[Any], retriever: System) -> Task[Any]:
@@ -80,7 +83,7 @@ def choose_ranking_task(task: Task[Any], retriever: System) -> Task[Any]:
     return make_task(SETS_TASK) if is_plain and retriever.returns_sets else task
 
 
-def rank_queries(
+def run_retriever(
     config: RunConfig,
     task: Task[Any],
     dataset: Dataset,
@@ -93,19 +96,21 @@ def rank_queries(
         raise DataError(f"{dataset.info.name} {dataset.split}: no tables to retrieve from")
     warn_of_depth(dataset, config.top_k[-1], observer)
     metrics = list_asked_metrics(config, task)
-    with begin_run(config, task, dataset, retriever, observer=observer) as run:
+    identity = identify_rankings(config, task, dataset, retriever)
+    with begin_run(identity, config, task, dataset, retriever, observer=observer) as run:
         rankings = rank(run, retriever, dataset, config, observer, confirm)
-        with _finish_after(run, retriever.label, observer):
+        with _time_and_finish(run, retriever.label, observer):
             scores = score_rankings(dataset, rankings, config.top_k, task, metrics)
-            _write_scores(run, task, dataset, scores, observer, counts=scores.counts.to_json())
+            _warn_of_scores(run, task, dataset, scores, observer)
+            _write_scores(run, dataset, scores, {"counts": scores.counts.to_json()})
     # Not of our own retrievers: their scores are as exact as they can be, and ties are real.
-    if retriever.plugin is None or not is_own_code(type(retriever.plugin)):
+    if not retriever.is_of_package:
         for warning in ranking_notes(retriever.label, scores.counts, rankings.values()):
             observer.warning(warning)
     return Result(run, dataset.queries), rankings
 
 
-def answer_queries(
+def run_generator(
     config: RunConfig,
     task: Task[Any],
     dataset: Dataset,
@@ -121,34 +126,40 @@ def answer_queries(
         rankings = {q.id: Retrieval(q.id, given_tables(task, q)) for q in dataset.queries}
     else:
         ranking_task = choose_ranking_task(make_task(RANKING_TASK), retriever)
-        ranked, rankings = rank_queries(config, ranking_task, dataset, retriever, observer, confirm)
+        ranked, rankings = run_retriever(
+            config, ranking_task, dataset, retriever, observer, confirm
+        )
         rankings_run, counts = ranked.run, ranked.stored.counts
-    note_queries = getattr(generator.plugin, "note_queries", None)
-    if (
-        note_queries is not None
-    ):  # ``replay`` finds the answer of ``7#2``, which a release calls ``7``
+    # Where a release has an id twice, the second query is ``7#2`` here and ``7`` in the file that
+    # ``replay`` reads, so that it has to see all queries before it is asked.
+    if (note_queries := getattr(generator.plugin, "note_queries", None)) is not None:
         note_queries(dataset.queries, sampled=config.limit is not None)
     max_tables = limit_prompt_tables(config, task, dataset, retriever)
     metrics = list_asked_metrics(config, task)
+    identity = identify_answers(config, task, dataset, retriever, generator, prompter)
     with begin_run(
-        config, task, dataset, retriever, generator, prompter, rankings_run, observer=observer
+        identity, config, task, dataset, retriever, generator, rankings_run, observer=observer
     ) as run:
         answers = answer(run, generator, prompter, max_tables, dataset, rankings, observer, confirm)
         judgements = judge(
             run, task, generator.label, dataset, answers, rankings, observer, confirm
         )
-        with _finish_after(run, generator.label, observer):
+        with _time_and_finish(run, generator.label, observer):
             scores = score_answers(dataset, answers, task, judgements, rankings, metrics)
-            parts: dict[str, Any] = {"counts": counts.to_json(), "answers": scores.counts.to_json()}
+            _warn_of_scores(run, task, dataset, scores, observer)
+            entries: dict[str, Any] = {
+                "counts": counts.to_json(),
+                "answers": scores.counts.to_json(),
+            }
             if scores.report:
-                parts["report"] = scores.report
-            _write_scores(run, task, dataset, scores, observer, **parts)
+                entries["report"] = scores.report
+            _write_scores(run, dataset, scores, entries)
     return Result(run, dataset.queries)
 
 
 @contextmanager
-def _finish_after(run: Run, label: str, observer: Observer) -> Iterator[None]:
-    """Time the scoring inside; then record that the run is finished."""
+def _time_and_finish(run: Run, label: str, observer: Observer) -> Iterator[None]:
+    """Time the scoring inside the block; then record that the run is finished."""
     observer.stage(f"{label}: score")
     start = time.perf_counter()
     with restore_process():
@@ -159,15 +170,10 @@ def _finish_after(run: Run, label: str, observer: Observer) -> Iterator[None]:
     run.finish(seconds=seconds)
 
 
-def _write_scores(
-    run: Run,
-    task: Task[Any],
-    dataset: Dataset,
-    scores: Scores[Any],
-    observer: Observer,
-    **parts: Any,
+def _warn_of_scores(
+    run: Run, task: Task[Any], dataset: Dataset, scores: Scores[Any], observer: Observer
 ) -> None:
-    """Write the tables of values, then the scores that they belong to."""
+    """Warn of queries that are not scored, and of metrics that are not what was stored."""
     if warning := unlabelled_note(dataset, task, scores.counts, scores):
         observer.warning(warning)
     with suppress(StoreError):  # there are no scores yet, or they are damaged and written again
@@ -183,6 +189,23 @@ def _write_scores(
                 f"{run.folder.name}: no longer has {list_first(dropped, 3)}, of an earlier "
                 "--metric; name it again to have its scores"
             )
+
+
+def _find_changed_metrics(stored: StoredScores, scores: Scores[Any]) -> list[str]:
+    """Return the metrics whose code is another than when the run was scored before."""
+    # A metric of the user's own has its code in its signature, or "unique:" without a hash.
+    return find_edited_metrics(stored.code, scores) + [
+        name
+        for name, score in scores.items()
+        if name in stored.scores and not is_built_in(name) and "|unique:" not in score.signature
+        if score.signature != stored.scores[name].signature
+    ]
+
+
+def _write_scores(
+    run: Run, dataset: Dataset, scores: Scores[Any], entries: Mapping[str, Any]
+) -> None:
+    """Write the tables of values, then the scores that they belong to, with other entries."""
     ids = set(scores.query_ids)
     queries = [query for query in dataset.queries if query.id in ids]
     properties = slicing.read_properties(queries) | {**scores.properties}
@@ -193,20 +216,9 @@ def _write_scores(
     statistics = {"query_id": scores.query_ids, **scores.statistics}
     run.write_scores(
         {
-            **parts,
+            **entries,
             "code": hash_code(scores),
             "scores": {name: s.to_json() for name, s in scores.items()},
         },
         {PER_QUERY: per_query, STATISTICS: statistics},
     )
-
-
-def _find_changed_metrics(stored: StoredScores, scores: Scores[Any]) -> list[str]:
-    """Return the metrics whose code is another than when the run was scored before."""
-    # A metric of the user's own has its code in its signature, or "unique:" without a hash.
-    return find_edited_metrics(stored.code, scores) + [
-        name
-        for name, score in scores.items()
-        if score.spec and name in stored.scores and "|unique:" not in score.signature
-        if score.signature != stored.scores[name].signature
-    ]

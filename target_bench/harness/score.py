@@ -6,7 +6,7 @@ written.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,30 +158,22 @@ def score_rankings(
     counts = _count_rankings(task, queries, retrievals, ks, len(dataset.corpus))
     if not scored.queries:
         return Scores({}, (), {}, {}, counts)
-    values = _score_at(ks, task, scored, by_query, metrics)
-    if any(retrieval.at for retrieval in retrievals):
-        # The ranking depends on how many tables are asked for: each smaller cutoff has its own.
-        for k in ks[:-1]:
+    # A ranking that depends on how many tables are asked for has one of its own at each cutoff.
+    depends_on_k = any(retrieval.at for retrieval in retrievals)
+    inputs = {}
+    for k in ks if depends_on_k else [depth]:
+        at_k = by_query
+        if k != depth:
             at_k = {query_id: ranking.take_first(k) for query_id, ranking in by_query.items()}
-            values.update(_score_at([k], task, scored, at_k, metrics, only_at=k))
+        outputs = Outputs(scored, Predictions(at_k, depth=k))
+        inputs[k] = task.examples(*outputs), outputs
+    listed = [
+        (metric, *inputs.get(split_cutoff(metric.name)[1] or depth, inputs[depth]))
+        for metric in list_metrics(task, scored.queries, ks, metrics)
+    ]
     ids = [query.id for query in scored.queries]
-    return Scores(values.scores, ids, values.per_query, values.statistics, counts)
-
-
-def _score_at(
-    ks: Sequence[int],
-    task: Task[Any],
-    dataset: Dataset,
-    rankings: Mapping[str, Retrieval],
-    more: Sequence[MetricLike],
-    only_at: int | None = None,
-) -> "_Values":
-    """Compute the metrics of rankings; ``only_at``: those with this cutoff in their names alone."""
-    metrics = list_metrics(task, dataset.queries, ks, more)
-    if only_at is not None:
-        metrics = [metric for metric in metrics if split_cutoff(metric.name)[1] == only_at]
-    outputs = Outputs(dataset, Predictions(rankings, depth=ks[-1]))
-    return _compute_values(metrics, task.examples(*outputs), outputs)
+    scores, per_query, statistics = _compute_scores(listed, ids)
+    return Scores(scores, ids, per_query, statistics, counts)
 
 
 def score_answers(
@@ -233,18 +225,18 @@ def score_answers(
         _check_judged(scored, judgements or {}, scored_task.name)
     outputs = Outputs(scored, Predictions(rankings or {}, generations, judgements or {}))
     examples = scored_task.examples(*outputs)
-    computed = list_metrics(scored_task, scored.queries, (), metrics)
-    scores, per_query, statistics = _compute_values(computed, examples, outputs)
+    listed = list_metrics(scored_task, scored.queries, (), metrics)
+    ids = [query.id for query in scored.queries]
+    inputs = [(metric, examples, outputs) for metric in listed]
+    scores, per_query, statistics = _compute_scores(inputs, ids)
     report = {**scored_task.report(scored, examples)}
     properties = scored_task.properties(examples)
     if scored_task.view.slices:
         columns = read_properties(scored.queries) | {**properties}
-        report["by"] = report_parts(
-            columns, scored_task.view.slices, computed, per_query, statistics
-        )
+        report["by"] = report_parts(columns, scored_task.view.slices, listed, per_query, statistics)
     return Scores(
         in_order(scores, scored_task.main_metric(scored.queries)),
-        [query.id for query in scored.queries],
+        ids,
         per_query,
         statistics,
         _count_answers(scored_task, dataset, generations, scored, examples),
@@ -270,7 +262,10 @@ def list_metrics(
 def align_values(
     query_ids: Sequence[str], parts: Iterable[tuple[Sequence[str], Mapping[str, Floats]]]
 ) -> dict[str, Floats]:
-    """Metric name -> (n,) value of each query; NaN for one that no part (ids, values) has."""
+    """Metric name -> (n,) value of each query; NaN where its part (ids, values) lacks the query.
+
+    No metric is in two parts.
+    """
     row = {query_id: i for i, query_id in enumerate(query_ids)}
     values_of = {}
     for ids, per_query in parts:
@@ -354,36 +349,25 @@ def _check_judged(dataset: Dataset, judgements: Mapping[str, Judgement], task: s
         )
 
 
-class _Values(NamedTuple):
-    """What ``Scores`` holds of metrics, by their names."""
+def _compute_scores(
+    inputs: Iterable[tuple[Metric[Any], Any, Outputs]], query_ids: Sequence[str]
+) -> tuple[dict[str, Score], dict[str, Floats], dict[str, Floats]]:
+    """Compute metrics, each of its examples: the scores, and the values and statistics of queries.
 
-    scores: dict[str, Score]
-    per_query: dict[str, Floats]
-    statistics: dict[str, Floats]
-
-    def update(self, other: "_Values") -> None:
-        """Add the values of other metrics, or replace those of the same."""
-        self.scores.update(other.scores)
-        self.per_query.update(other.per_query)
-        for name in other.scores:  # that of a plain mean has no statistics of its own
-            self.statistics.pop(name, None)
-        self.statistics.update(other.statistics)
-
-
-def _compute_values(metrics: Sequence[Metric[Any]], examples: Any, outputs: Outputs) -> _Values:
-    """Compute metrics over the queries that are scored."""
-    # Sums run over the queries in the order of their ids: the order they are asked in changes no
-    # digit of a score.
-    query_ids = [query.id for query in outputs.dataset.queries]
+    Sums run over the queries in the order of their ids: the order they are asked in changes no
+    digit of a score.
+    """
     by_id = np.array(sorted(range(len(query_ids)), key=query_ids.__getitem__), dtype=np.intp)
-    computed = _Values({}, {}, {})
-    for metric in metrics:
+    scores: dict[str, Score] = {}
+    per_query: dict[str, Floats] = {}
+    all_statistics: dict[str, Floats] = {}
+    for metric, examples, outputs in inputs:
         check_time()
         with guard_plugin("metric", metric, "scoring"):
             statistics = metric.statistics(outputs if metric.reads_outputs else examples)
             _check_statistics(metric, statistics, len(query_ids))
             low, high = stats.interval(metric, statistics[by_id])
-            computed.scores[metric.name] = Score(
+            scores[metric.name] = Score(
                 value=compute_score(metric, statistics[by_id]),
                 low=low,
                 high=high,
@@ -391,10 +375,10 @@ def _compute_values(metrics: Sequence[Metric[Any]], examples: Any, outputs: Outp
                 signature=f"{metric.signature}|{stats.SIGNATURE}",
                 spec=_stored_spec(metric),
             )
-            values = computed.per_query[metric.name] = metric.per_query(statistics)
+            values = per_query[metric.name] = metric.per_query(statistics)
             if not np.array_equal(to_mean_statistics(values), statistics):
-                computed.statistics[metric.name] = statistics
-    return computed
+                all_statistics[metric.name] = statistics
+    return scores, per_query, all_statistics
 
 
 def _check_statistics(metric: Metric[Any], statistics: Floats, n: int) -> None:

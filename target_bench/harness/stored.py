@@ -15,9 +15,15 @@ from target_bench.core.schema import Dataset, Generation, Query, Retrieval
 from target_bench.core.text_tables import list_first
 from target_bench.data.load import make_loader
 from target_bench.data.selection import limit_queries, select_queries
-from target_bench.harness.begin import find_sources, make_manifest, make_prompter
+from target_bench.harness.begin import (
+    find_sources,
+    identify_answers,
+    identify_rankings,
+    make_manifest,
+    make_prompter,
+)
 from target_bench.harness.consent import Confirm
-from target_bench.harness.run_system import choose_ranking_task, rank_queries, run_system
+from target_bench.harness.run_system import choose_ranking_task, run_retriever, run_system
 from target_bench.harness.systems import System, make_generator, make_retriever
 from target_bench.metrics.scores import check_names
 from target_bench.runs.manifest import Manifest, answers_fingerprint, queries_fingerprint
@@ -107,9 +113,10 @@ def score_again(
         config = config.replace_options(top_k=result.rankings_result.identity.top_k)
     if made.answer == "ranking":
         assert retriever is not None
-        if task is None:  # as it is recorded: None of a task that was made in Python
+        if task is None:
+            # ``make_task`` set this; the recorded words stay, None for a task made in Python.
             made.asked_as = result.command.task
-        return rank_queries(config, made, dataset, retriever, observer)[0]
+        return run_retriever(config, made, dataset, retriever, observer)[0]
     identity = result.identity
     now = answers_fingerprint(dataset.queries)
     _check_same(result, "queries or reference answers", identity.queries_fingerprint, now)
@@ -227,11 +234,13 @@ def make_manifest_again(
             f"{result.folder}: its retriever or generator cannot be made again ({error}). Compare "
             "it with a second run: target-bench runs why RUN RUN"
         ) from error
-    prompter = None
     if generator is not None:
         prompter = make_prompter(config, task, dataset, generator)
-    elif retriever is not None:
+        identity = identify_answers(config, task, dataset, retriever, generator, prompter)
+    else:
+        assert retriever is not None
         task = choose_ranking_task(task, retriever)
+        identity = identify_rankings(config, task, dataset, retriever)
     sources = find_sources(config, task, retriever, generator)
-    manifest = make_manifest(config, task, dataset, retriever, generator, prompter, sources=sources)
+    manifest = make_manifest(identity, config, task, dataset, retriever, generator, None, sources)
     return manifest, sources

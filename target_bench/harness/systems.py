@@ -64,6 +64,11 @@ class System:
         return bool(self.identity.get("returns_sets"))
 
     @property
+    def is_of_package(self) -> bool:
+        """Whether it is a plug-in of this package, also where only its records are here."""
+        return ":" not in self.identity.get("class", ":")  # ``class_name``: others have a module
+
+    @property
     def is_gold(self) -> bool:
         """Whether the reference answers are its answers."""
         return self.identity == {"mode": GOLD}

@@ -40,7 +40,9 @@ Number = Annotated[float, Field(strict=True)]
 class Entries(BaseModel):
     """A JSON object with entries of this version, and others that are kept."""
 
-    model_config = ConfigDict(frozen=True, extra="allow", hide_input_in_errors=True)
+    model_config = ConfigDict(
+        frozen=True, extra="allow", hide_input_in_errors=True, populate_by_name=True
+    )
 
 
 class Identity(Entries):
@@ -58,6 +60,11 @@ class Identity(Entries):
     retrieval: dict[str, Any] | None = None  # of answers: the retriever and the depth
     given: dict[str, Any] | None = None  # of answers from given tables: where they come from
     own_retriever: dict[str, Any] | None = Field(None, alias="retriever")
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> "Identity":
+        """Make an identity of values that JSON can hold."""
+        return cls.model_validate(_to_plain_json(content))
 
     @cached_property
     def content(self) -> dict[str, Any]:
@@ -159,7 +166,7 @@ class Manifest(Entries):
     format: Literal[2] = FORMAT
     id: str = ""  # name of the folder when it was made
     identity: Identity
-    command: Command = Field(alias="asked")
+    command: Command = Field(validation_alias="asked", serialization_alias="asked")
     status: Status | None = None
     error: str | None = None  # what ended the last work; credentials are masked
     queries: Count | None = None
@@ -189,7 +196,7 @@ class Manifest(Entries):
         return {n: value for n, value in document.items() if n in unknown or value not in ({}, [])}
 
 
-def _to_plain_json(document: dict[str, Any]) -> dict[str, Any]:
+def _to_plain_json(document: Mapping[str, Any]) -> dict[str, Any]:
     # pydantic's own JSON mode loses lone surrogates.
     plain: dict[str, Any] = json.loads(json.dumps(document))
     return plain
@@ -247,7 +254,7 @@ def read_key(folder: Path) -> str | None:
 
 
 def queries_fingerprint(queries: Sequence[Query]) -> str:
-    """Return a hash of id, text, gold with its grades, and origin of every query, in any order.
+    """Return a hash of the queries in any order: id, text, gold with grades, whether synthetic.
 
     Rankings depend on these. Their scores read the database of a query too, and their slices its
     metadata; both are computed again whenever a ranking is reused.

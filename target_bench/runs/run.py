@@ -27,7 +27,6 @@ from target_bench.runs.manifest import (
     describe_error,
     read_key,
     read_manifest,
-    run_key,
 )
 from target_bench.runs.record_log import (
     ANSWERS,
@@ -75,7 +74,8 @@ class Run:
 
     Args:
         folder: the folder.
-        draft: the manifest that the run begins with if it is new; only ``open_run`` gives one.
+        draft: what the command that works here would record: the manifest of a new run, and the
+            identity and command of any; only ``open_run`` gives one.
 
     Attributes:
         folder: the folder.
@@ -128,7 +128,7 @@ class Run:
 
     @cached_property
     def rankings_run(self) -> "Run":
-        """The run of the rankings: itself, or the run that its answers are built on."""
+        """The run that its answers are built on; itself, for rankings or without retrieval."""
         name = self.command.retrieval_run
         return self if name is None else Run(self.folder.parent / name)
 
@@ -211,7 +211,7 @@ class Run:
         lock = exclusive_lock(path, report_wait, report_no_locks, _SILENT_SECONDS)
         with ExitStack() as stack:
             # In a folder that cannot be written no lock is needed, and a finished run can still be
-            # used: a file that would get the content that it has is not written.
+            # used: ``atomic_write`` skips a file that has the content already.
             with suppress(OSError):
                 file = stack.enter_context(lock)
                 # A full disk has no room for a name, and the lock needs none.
@@ -238,7 +238,7 @@ class Run:
             with suppress(StoreError):  # where nothing can be written, the error alone says it
                 self.write_manifest(error=describe_error(error))
 
-    def write_draft(self) -> None:
+    def write_new_manifest(self) -> None:
         """Write the manifest of a new run, if nothing is recorded yet."""
         if self._draft is None or not self.is_new:
             return
@@ -256,13 +256,13 @@ class Run:
     def finish(self, **entries: Any) -> None:
         """Mark the run finished, with the SHA-256 of its logs and entries of the manifest.
 
-        Names and metrics of the command are recorded only now: a metric that raises would end
-        every later command, too.
+        Names and metrics of the command are recorded only now: ``target-bench score`` computes
+        recorded metrics again, and would end at one that raises.
         """
         paths = (self.folder / log.file for log in LOGS)
         with storage_errors("be read", self.folder):
             logs = {path.name: digest(path) for path in paths if path.exists()}
-        command = _add_names_and_metrics(self.manifest.command, self.command)
+        command = _add_names_and_metrics(recorded=self.manifest.command, current=self.command)
         self.write_manifest(status="finished", error=None, logs=logs, command=command, **entries)
 
     def read_log(self, log: Log[T]) -> dict[str, T]:
@@ -317,17 +317,17 @@ class Run:
         write_file(self.folder / name, text.encode("utf-8", "backslashreplace"))
 
 
-def _add_names_and_metrics(first: Command, command: Command) -> Command:
-    """Return the words of the first command, with what a later one names and scores it by."""
-    options = first.options
+def _add_names_and_metrics(recorded: Command, current: Command) -> Command:
+    """Return the recorded words, with the names and metrics of the command that works here."""
+    options = recorded.options
     if options is not None:
-        options = options | {n: v for n, v in (command.options or {}).items() if n in _SCORED_BY}
+        options = options | {n: v for n, v in (current.options or {}).items() if n in _SCORED_BY}
     names = {
         # Equal rankings may lie in a folder of another name than before.
-        name: getattr(command, name) or getattr(first, name)
+        name: getattr(current, name) or getattr(recorded, name)
         for name in ("retriever_name", "generator_name", "retrieval_run")
     }
-    return first.model_copy(update={"options": options, **names})
+    return recorded.model_copy(update={"options": options, **names})
 
 
 def open_run(root: Path, words: Iterable[str], manifest: Manifest) -> Run:
@@ -341,7 +341,7 @@ def open_run(root: Path, words: Iterable[str], manifest: Manifest) -> Run:
     plain = [re.sub(r"[^a-z0-9.]+", "-", word.lower()).strip("-") for word in words]
     name = "-".join([*(word[:40] for word in plain), manifest.identity.key])
     # The same run may be there under a name with other words.
-    folder = find_folder(root, manifest.identity.content) or root / name
+    folder = find_folder(root, manifest.identity) or root / name
     with storage_errors("be created", folder):
         folder.mkdir(parents=True, exist_ok=True)
     run = Run(folder, manifest)
@@ -349,9 +349,9 @@ def open_run(root: Path, words: Iterable[str], manifest: Manifest) -> Run:
     return run
 
 
-def find_folder(root: Path, identity: Mapping[str, Any]) -> Path | None:
+def find_folder(root: Path, identity: Identity) -> Path | None:
     """Return the folder of the run of this identity, if there is one; nothing is written."""
-    return min(root.glob(f"*-{run_key(identity)}"), default=None)
+    return min(root.glob(f"*-{identity.key}"), default=None)
 
 
 def list_runs(root: str | Path = "runs") -> list[Run]:

@@ -72,8 +72,8 @@ def test_a_file_is_found_by_its_name_and_identified_by_its_content(path: Path) -
     assert name not in registry.BUILT_IN[kind]
     plugin = registry.resolve(kind, name)
     assert registry.contributed_file(kind, name) == f"{path.parent.name}/{path.name}"
-    assert not registry.is_own_code(plugin)
-    own = [base for base in plugin.__mro__[1:] if registry.is_own_code(base)]
+    assert not registry.is_package_code(plugin)
+    own = [base for base in plugin.__mro__[1:] if registry.is_package_code(base)]
     parts = {digest(path), *(f"{b.__qualname__} {getattr(b, 'VERSION', '')}" for b in own)}
     whole = "\n".join(sorted(parts | {"object "}))
     assert identity.code_hash(plugin) in {_sha256(whole), _sha256("\n".join(sorted(parts)))}

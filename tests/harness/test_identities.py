@@ -20,7 +20,7 @@ from target_bench.harness.begin import (
     make_prompter,
 )
 from target_bench.harness.systems import System, make_generator, make_retriever
-from target_bench.runs.manifest import run_key
+from target_bench.runs.manifest import Identity, run_key
 from tests.builders import Recorder
 from tests.data.written import asked, write_own
 
@@ -42,12 +42,12 @@ def _identity(text: str) -> dict[str, Any]:
         identity = identify_rankings(config, task, dataset, oracle)
     else:
         identity = _identify_gold(config, task, dataset, oracle)
-    return {**identity, "metrics": _without_versions(identity["metrics"])}
+    return {**identity.content, "metrics": _without_versions(identity.metrics)}
 
 
 def _identify_gold(
     config: RunConfig, task: Task[Any], dataset: Dataset, retriever: System | None
-) -> dict[str, Any]:
+) -> Identity:
     gold = make_generator("gold", task, config, Recorder())
     prompter = make_prompter(config, task, dataset, gold)
     return identify_answers(config, task, dataset, retriever, gold, prompter)
@@ -67,7 +67,7 @@ def _retrieval_key(corpus: Path, *distractors: str) -> str:
     observer = Recorder()
     dataset = make_loader(None, observer)(str(corpus), None, distractors)
     oracle, task = make_retriever("oracle", observer), make_task("retrieval")
-    return run_key(identify_rankings(RunConfig(top_k=(1,)), task, dataset, oracle))
+    return identify_rankings(RunConfig(top_k=(1,)), task, dataset, oracle).key
 
 
 def test_what_becomes_of_near_copies_is_part_of_the_identity(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_fewer_given_tables_are_another_run(tables: int | None, limited: dict[st
     identity = _identify_gold(
         RunConfig(tables=tables), task, replace(dataset, queries=queries), None
     )
-    assert identity["given"] == {"source": "given"} | limited
+    assert identity.given == {"source": "given"} | limited
 
 
 def test_given_tables_in_another_order_are_another_run() -> None:
@@ -111,14 +111,12 @@ def test_given_tables_in_another_order_are_another_run() -> None:
     first, second = sorted(dataset.corpus.ids)[:2]
     queries = select_queries(dataset, task).queries
     keys = {
-        run_key(
-            _identify_gold(
-                RunConfig(),
-                task,
-                replace(dataset, queries=tuple(replace(q, gold=gold) for q in queries)),
-                None,
-            )
-        )
+        _identify_gold(
+            RunConfig(),
+            task,
+            replace(dataset, queries=tuple(replace(q, gold=gold) for q in queries)),
+            None,
+        ).key
         for gold in ((first, second), (second, first))
     }
     assert len(keys) == 2

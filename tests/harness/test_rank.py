@@ -366,7 +366,7 @@ def test_an_interrupted_run_keeps_its_rankings_and_notes(
 def test_a_note_is_told_and_recorded_once(tmp_path: Path) -> None:
     """However often a run is gone on with."""
     store, observer = open_run(tmp_path, ["x"], first_manifest()), Recorder()
-    store.write_draft()
+    store.write_new_manifest()
     add_notes(store, "bm25", ["slow", "slow"], observer)
     add_notes(store, "bm25", ["slow", "new"], observer)
     assert store.manifest.notes == ("slow", "new")

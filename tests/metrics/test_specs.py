@@ -16,7 +16,7 @@ from target_bench.core.metric import Metric, MetricSpec, Score
 from target_bench.core.schema import Query, TableId
 from target_bench.core.task import Outputs, Predictions
 from target_bench.data.load import load
-from target_bench.harness.score import _compute_values
+from target_bench.harness.score import _compute_scores
 from target_bench.metrics import scores as scores_module
 from target_bench.metrics.bertscore import SPEC as BERT_SCORE
 from target_bench.metrics.scores import (
@@ -177,7 +177,8 @@ class Edits(Metric[Any]):
 def test_a_plugin_is_declared_beside_its_score() -> None:
     dataset = load("mini")
     two = Outputs(replace(dataset, queries=dataset.queries[:2]), Predictions())
-    scores, _, _ = _compute_values([Edits()], ["a", "abcd"], two)
+    ids = [query.id for query in two.dataset.queries]
+    scores, _, _ = _compute_scores([(Edits(), ["a", "abcd"], two)], ids)
     score = scores["edits"]
     assert (score.value, score.spec) == (2.5, TOY)
     stored = Score.from_json(score.to_json())

@@ -222,7 +222,7 @@ def _asked(commands: list[Any]) -> list[Result]:
         run = Result(Path("runs") / "retrieval-mini-test-0123456789ab")
         more = {"retriever": words} if isinstance(words, str) else words
         identity = Identity.model_validate(run_identity(top_k=[10]))
-        run.run._manifest = Manifest(identity=identity, asked=ASKED.model_copy(update=more))
+        run.run._manifest = Manifest(identity=identity, command=ASKED.model_copy(update=more))
         runs.append(run)
     return runs
 

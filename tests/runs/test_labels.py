@@ -21,7 +21,7 @@ def _run(retriever: str = "bm25", name: str | None = None, **asked: Any) -> Resu
     run = Result(Path("runs") / f"retrieval-mini-test-{key}")
     words = ASKED.model_copy(update={"retriever": retriever, "retriever_name": name, **asked})
     identity_of_run = Identity.model_validate(content)
-    run.run._manifest = Manifest(identity=identity_of_run, asked=words)
+    run.run._manifest = Manifest(identity=identity_of_run, command=words)
     return run
 
 

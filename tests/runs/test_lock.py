@@ -138,7 +138,7 @@ def test_a_lock_is_given_back_and_what_was_found_meanwhile_is_read(tmp_path: Pat
     messages: list[str] = []
     early, late = (open_run(tmp_path, ["x"], MANIFEST) for _ in range(2))
     with early.locked(messages.append):
-        early.write_draft()
+        early.write_new_manifest()
         early.write_manifest(seconds={"load": 1})
     (early.folder / "scores.123.tmp").write_text("half", encoding="utf-8")
 
@@ -187,13 +187,13 @@ def test_folder_that_is_removed_meanwhile(tmp_path: Path) -> None:
     """It is made again, and locked."""
     messages: list[str] = []
     run, other = (open_run(tmp_path, ["x"], MANIFEST) for _ in range(2))
-    run.write_draft()
+    run.write_new_manifest()
 
     def go_on() -> None:
         with other.locked(messages.append):
             assert other.is_new
             assert _is_locked(other.folder / "lock")
-            other.write_draft()
+            other.write_new_manifest()
             other.write_manifest(seconds={"load": 2})
 
     thread = threading.Thread(target=go_on)

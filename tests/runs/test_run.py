@@ -19,7 +19,7 @@ MANIFEST = first_manifest(IDENTITY)
 
 def _begun(root: Path) -> Run:
     run = open_run(root, LABEL, MANIFEST)
-    run.write_draft()
+    run.write_new_manifest()
     run.write_manifest(started="now")
     return run
 
@@ -49,7 +49,7 @@ def test_folder_name_is_safe(tmp_path: Path, word: str) -> None:
 def test_any_manifest_comes_back(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     root, identity = tmp_path_factory.mktemp("runs"), run_identity(setting=text)
     run = open_run(root, LABEL, first_manifest(identity))
-    run.write_draft()
+    run.write_new_manifest()
     run.write_manifest(files={text: "00"}, seconds={"load": 1})
     run.write_manifest(seconds={"load": 2})
     again = open_run(root, LABEL, first_manifest(identity)).manifest
@@ -100,7 +100,7 @@ def test_files_that_cannot_be_written(tmp_path: Path, name: str) -> None:
     def write() -> None:
         with RANKINGS.open(run.folder):
             run.write_scores({})
-            run.write_draft()
+            run.write_new_manifest()
 
     with pytest.raises(StoreError, match=rf"{name} cannot be written"):
         write()

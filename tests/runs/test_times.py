@@ -37,7 +37,7 @@ def _manifest(plugin: dict[str, Any], **more: Any) -> Manifest:
 
 def _with(identity: dict[str, Any], **entries: Any) -> Manifest:
     return Manifest(
-        identity=Identity.model_validate(run_identity(**identity)), asked=ASKED, **entries
+        identity=Identity.model_validate(run_identity(**identity)), command=ASKED, **entries
     )
 
 

@@ -37,7 +37,7 @@ from target_bench.harness.score import select_scorable
 from target_bench.harness.sweeps.cell import CellState, SweepCell, reuse_loader
 from target_bench.harness.systems import System, make_generator, make_retriever
 from target_bench.harness.yaml_file import YamlFile
-from target_bench.runs.manifest import run_key
+from target_bench.runs.manifest import Identity
 from target_bench.runs.record_log import ANSWERS, JUDGEMENTS, RANKINGS, Log
 from target_bench.runs.result import read_run
 from target_bench.runs.run import find_folder
@@ -199,12 +199,10 @@ def _add_estimates(planned: PlannedCell, estimates: Iterable[Estimate | None]) -
     return replace(planned, estimates=(*planned.estimates, *filter(None, estimates)))
 
 
-def _look_up(
-    cell: SweepCell, identity: dict[str, Any], dataset: Dataset, log: Log[Any]
-) -> PlannedCell:
+def _look_up(cell: SweepCell, identity: Identity, dataset: Dataset, log: Log[Any]) -> PlannedCell:
     """Return what is on disk of a run that records its queries in a log."""
     n_queries = len(dataset.queries)
-    key, folder = run_key(identity), find_folder(cell.config.out, identity)
+    key, folder = identity.key, find_folder(cell.config.out, identity)
     if folder is None:
         return PlannedCell(cell, key, None, "new", 0, n_queries)
     state = _find_state(folder, must_be_timed=cell.config.latency > 0 and log is RANKINGS)

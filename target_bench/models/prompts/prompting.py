@@ -16,7 +16,7 @@ from target_bench.core.prompt_writer import (
     PromptedRequest,
     PromptWriter,
 )
-from target_bench.core.registry import is_own_code
+from target_bench.core.registry import is_package_code
 from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import (
     AnswerKind,
@@ -352,7 +352,7 @@ def _find_prompt(task: Task[Any]) -> Path:
         if issubclass(cls, Task) and hasattr(cls, "name"):
             module = getattr(sys.modules[cls.__module__], "__file__", None)
             folder = Path(module).parent if module else Path.cwd()  # a notebook has no file
-            file = (_OWN_PROMPTS if is_own_code(cls) else folder) / f"{cls.name}.yaml"
+            file = (_OWN_PROMPTS if is_package_code(cls) else folder) / f"{cls.name}.yaml"
             if file.is_file():
                 return file
     return _OWN_PROMPTS / f"{ANSWER_TASK}.yaml"
