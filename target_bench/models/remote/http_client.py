@@ -117,7 +117,7 @@ class Sockets:
 
 
 def _refuse_redirect(response: "httpx.Response") -> None:
-    """Refuse redirects to another host, which would get the prompt; and those that drop it."""
+    """Refuse redirects to another server, which would get the prompt; and those that drop it."""
     if not response.has_redirect_location:
         return
     url = response.request.url
@@ -126,7 +126,8 @@ def _refuse_redirect(response: "httpx.Response") -> None:
     if url.host != to.host or not (to_https or (url.scheme, url.port) == (to.scheme, to.port)):
         message = (
             f"the server redirects to {to.scheme}://{to.netloc.decode('ascii', 'replace')}, "
-            "another host, to which nothing was sent; if it is the right one, name it as base_url"
+            "another host, port or protocol, to which nothing was sent; if it is right, name it as "
+            "base_url"
         )
     elif response.status_code in (301, 302, 303):  # followed without the request's body
         message = (

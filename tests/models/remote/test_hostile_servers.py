@@ -46,13 +46,16 @@ def _ask(generator: Generator, observer: Observer | None = None) -> Generation:
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 @pytest.mark.parametrize("where", ["127.0.0.1", "localhost"])  # another port, another name
-def test_a_redirect_to_another_host_is_refused(
+def test_a_redirect_to_another_host_or_port_is_refused(
     status: int, where: str, server: OpenAIServer
 ) -> None:
     with OpenAIServer() as other:
         place = other.base_url.replace("127.0.0.1", where)
         server.script = lambda _: Reply({}, status, {"location": f"{place}/chat/completions"})
-        with pytest.raises(ConfigError, match=r"redirects to .*another host, to which nothing was"):
+        with pytest.raises(
+            ConfigError,
+            match=r"redirects to .*another host, port or protocol, to which nothing was",
+        ):
             _ask(OpenAI("m", server.base_url))
         assert other.requests == []
         assert len(server.requests) == 1, "refused ones are not tried again"
