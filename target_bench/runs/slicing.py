@@ -219,18 +219,18 @@ def _apply(condition: Condition, properties: Properties) -> dict[str, Mask]:
 
 def _read_bound(condition: Condition, values: Sequence[Any]) -> Any:
     """Return the value of a condition, in the type that the queries have."""
-    kinds = {type(value) for value in values if value is not None}
+    kinds = {type(value) for value in values if value is not None}  # none: no query has a value
     text, is_order = condition.value, condition.operator not in ("=", "!=")
     if kinds == {bool}:
         if is_order or text.lower() not in ("true", "false"):
             raise ConfigError(f"--slice {condition}: {condition.name} is true or false")
         return text.lower() == "true"
-    if kinds <= {int, float}:
+    if kinds and kinds <= {int, float}:
         try:
             return float(text)
         except ValueError:
             raise ConfigError(f"--slice {condition}: {condition.name} is a number") from None
-    if is_order:
+    if kinds and is_order:
         raise ConfigError(f"--slice {condition}: {condition.name} is text; compare it with = or !=")
     return text
 

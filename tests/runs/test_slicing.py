@@ -24,6 +24,7 @@ COLUMNS: dict[str, list[Any]] = {
     "difficulty": ["easy", "hard", None, "hard"],
     "gold_tables": [1, 2, 3, 1],
     "timed": [True, False, True, None],
+    "missing": [None] * 4,
 }
 
 
@@ -78,11 +79,13 @@ def test_text_comes_back() -> None:
     [
         (
             "hardness=easy",
-            "the queries have no property 'hardness'; they have: difficulty, gold_tables",
+            "the queries have no property 'hardness'; they have: difficulty, gold_tables, timed",
         ),
         ("difficulty=hrad", r"no query is in the slice difficulty=hrad; difficulty is easy, hard"),
         ("difficulty>easy", "difficulty is text; compare it with = or !="),
         ("gold_tables>one", "gold_tables is a number"),
+        ("missing=one", r"no query is in the slice missing=one; missing is \(none\)"),
+        ("missing>1", r"no query is in the slice missing>1; missing is \(none\)"),
         ("timed=yes", "timed is true or false"),
         ("difficulty=", "expected a name alone or with a value"),
         ("=hard", "expected a name alone or with a value"),
