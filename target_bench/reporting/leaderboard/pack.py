@@ -3,13 +3,12 @@
 import io
 import re
 import zipfile
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from target_bench.core import registry
 from target_bench.core.credentials import without_secrets
@@ -20,13 +19,11 @@ from target_bench.core.schema import Retrieval
 from target_bench.reporting.leaderboard.card import Card, describe_first_fault
 from target_bench.reporting.leaderboard.submission import (
     SUFFIX,
-    AnswerLine,
-    RankingLine,
     RefusedError,
     RunManifest,
+    check_lines,
     check_registered,
     check_zip,
-    read_lines,
     read_runs,
 )
 from target_bench.runs.manifest import Manifest, read_manifest
@@ -62,9 +59,7 @@ def pack(folders: Sequence[Path], card: Card, out: Path) -> Path:
             archive.writestr(info, members[name].encode(), zipfile.ZIP_DEFLATED)
     try:  # what is written can be read
         archive = check_zip(buffer)
-        for name, run in read_runs(archive, card).items():
-            model: type[BaseModel] = RankingLine if run.generator is None else AnswerLine
-            deque(read_lines(archive, f"{name}/{run.log.file}", model), maxlen=0)
+        check_lines(archive, read_runs(archive, card))
     except RefusedError as error:
         raise ConfigError(f"cannot be submitted: {error}") from None
     try:

@@ -1,4 +1,4 @@
-"""Submissions: a zip of ``card.yaml`` and run folders, written the same way every time.
+"""The file of a submission: a zip of ``card.yaml`` and run folders, always written the same way.
 
 Whoever reads one takes it for hostile: a plain zip of a few files with known names is read member
 by member and line by line, in bounded memory. Nothing is unpacked to disk, and nothing that a
@@ -10,7 +10,8 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import SEEK_END
 from pathlib import Path
@@ -22,7 +23,9 @@ from target_bench.core import registry
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import DataError
 from target_bench.core.registry import make_task
+from target_bench.core.schema import Dataset, Generation, Retrieval, TableId
 from target_bench.core.task import Task
+from target_bench.harness.score import MISSING
 from target_bench.reporting.leaderboard.card import (
     Card,
     Strict,
@@ -129,31 +132,6 @@ class RunManifest(Strict):
     def make_task(self) -> Task[Any]:
         """Return the task by which it is scored: as it is, whatever a run was scored by."""
         return make_task(f"{self.task}:sets=true" if self.sets else self.task)
-
-
-class RankingLine(Strict):
-    """A line of ``retrieval.jsonl``, without scores and tracebacks: tables, best first."""
-
-    query_id: Id
-    tables: Tables
-    error: Id | None = None
-    resorted: bool = False
-    tied: bool = False
-    cut: bool | None = None
-    at: dict[Annotated[str, Field(pattern="^[0-9]{1,4}$")], Tables] = Field({}, max_length=20)
-
-
-class AnswerLine(Strict):
-    """A line of ``generations.jsonl``, without times and tracebacks."""
-
-    query_id: Id
-    text: Annotated[str, Field(max_length=LONGEST_ANSWER)]
-    error: Id | None = None
-    input_tokens: Count | None = None
-    output_tokens: Count | None = None
-    cost: Annotated[float, Field(strict=False, ge=0, le=1e9)] | None = None
-    finish_reason: Id | None = None
-    truncated: bool = False
 
 
 @contextmanager
@@ -311,7 +289,118 @@ def _check_names(member: str, run: RunManifest) -> None:
         )
 
 
-def read_lines(archive: zipfile.ZipFile, name: str, model: type[ModelT]) -> Iterator[ModelT]:
+def check_lines(archive: zipfile.ZipFile, runs: Mapping[str, RunManifest]) -> None:
+    """Read the predictions of all runs, and refuse those that hold what they should not."""
+    for folder, run in runs.items():
+        model: type[BaseModel] = _RankingLine if run.generator is None else _AnswerLine
+        deque(_read_lines(archive, f"{folder}/{run.log.file}", model), maxlen=0)
+
+
+def read_rankings(
+    archive: zipfile.ZipFile, folder: str, run: RunManifest, dataset: Dataset, notes: list[str]
+) -> dict[str, Retrieval]:
+    """Return the ranking of every query, as a run has it or as its answers are built on.
+
+    What the board should say of them is added to ``notes``.
+    """
+    name = f"{run.retrieval or folder}/{RANKINGS.file}"
+    tables = {table: table for table in dataset.corpus.ids}  # an id is in memory once
+    query_ids = {query.id for query in dataset.queries}
+    rankings: dict[str, Retrieval] = {}
+    for line in _read_lines(archive, name, _RankingLine):
+        if run.retrieval is not None and line.query_id not in query_ids:
+            continue  # rankings of more queries than were answered
+        where = _check_query(name, line.query_id, query_ids, rankings)
+        depths = {run.top_k[-1]: line.tables} | {int(k): t for k, t in line.at.items()}
+        ranked = {}
+        for k, listed in depths.items():
+            ids = [TableId(*pair) for pair in listed]
+            if k not in run.top_k or len(ids) > k:
+                raise RefusedError(
+                    f"{where}: has {len(ids)} tables at {k}, which is no cutoff, or too many for it"
+                )
+            if ids and line.error is not None:
+                raise RefusedError(f"{where}: has tables and an error")
+            if len(set(ids)) < len(ids):
+                raise RefusedError(f"{where}: names a table twice")
+            if unknown := [table for table in ids if table not in tables]:
+                raise RefusedError(f"{where}: names {ascii(unknown[0])[:80]}, which is not there")
+            ranked[k] = tuple(tables[table] for table in ids)
+        rankings[line.query_id] = Retrieval(
+            line.query_id,
+            ranked.pop(run.top_k[-1]),
+            error=line.error,
+            resorted=line.resorted,
+            tied=line.tied,
+            cut=line.cut,
+            at=ranked,
+        )
+    if run.retrieval is None:
+        _note_missing(name, rankings, query_ids, notes)
+    return rankings | {i: Retrieval(i, (), error=MISSING) for i in query_ids - rankings.keys()}
+
+
+def read_answers(
+    archive: zipfile.ZipFile, folder: str, dataset: Dataset, notes: list[str]
+) -> dict[str, Generation]:
+    """Return the answers that a run has; what the board should say of them goes to ``notes``."""
+    name = f"{folder}/{ANSWERS.file}"
+    query_ids = {query.id for query in dataset.queries}
+    answers: dict[str, Generation] = {}
+    for line in _read_lines(archive, name, _AnswerLine):
+        _check_query(name, line.query_id, query_ids, answers)
+        answers[line.query_id] = Generation(**line.model_dump())
+    _note_missing(name, answers, query_ids, notes)
+    return answers
+
+
+def _check_query(
+    name: str, query_id: str, query_ids: Collection[str], read: Collection[str]
+) -> str:
+    """Return where the line of a query stands, if the query is asked and not read before."""
+    where = f"{name}, query {query_id[:60]!a}"
+    if query_id not in query_ids:
+        raise RefusedError(f"{where}: is not asked")
+    if query_id in read:
+        raise RefusedError(f"{where}: is there twice")
+    return where
+
+
+def _note_missing(
+    name: str, read: Collection[str], query_ids: Collection[str], notes: list[str]
+) -> None:
+    if missing := len(query_ids) - len(read):
+        notes.append(
+            f"{name}: {missing:,} of {len(query_ids):,} queries are missing; they count as wrong"
+        )
+
+
+class _RankingLine(Strict):
+    """A line of ``retrieval.jsonl``, without scores and tracebacks: tables, best first."""
+
+    query_id: Id
+    tables: Tables
+    error: Id | None = None
+    resorted: bool = False
+    tied: bool = False
+    cut: bool | None = None
+    at: dict[Annotated[str, Field(pattern="^[0-9]{1,4}$")], Tables] = Field({}, max_length=20)
+
+
+class _AnswerLine(Strict):
+    """A line of ``generations.jsonl``, without times and tracebacks."""
+
+    query_id: Id
+    text: Annotated[str, Field(max_length=LONGEST_ANSWER)]
+    error: Id | None = None
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
+    cost: Annotated[float, Field(strict=False, ge=0, le=1e9)] | None = None
+    finish_reason: Id | None = None
+    truncated: bool = False
+
+
+def _read_lines(archive: zipfile.ZipFile, name: str, model: type[ModelT]) -> Iterator[ModelT]:
     """Yield the lines of a member, of which never more than one is in memory."""
     number = 0
     with _refuse_damage(name), archive.open(name) as file:

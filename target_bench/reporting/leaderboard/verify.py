@@ -1,6 +1,6 @@
 """Verification: a submission is read, held against our own data, and scored again."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
@@ -15,23 +15,22 @@ from target_bench.core.errors import BudgetError, ConfigError, DataError
 from target_bench.core.metric import Score, empty_scores
 from target_bench.core.observer import Observer
 from target_bench.core.registry import make_task
-from target_bench.core.schema import Dataset, Generation, Retrieval, TableId
+from target_bench.core.schema import Dataset, Retrieval
 from target_bench.core.task import given_tables, has_reference
 from target_bench.data.load import LoadOnce, make_loader
 from target_bench.data.selection import select_queries
 from target_bench.harness.judge import judge_answers
-from target_bench.harness.score import MISSING, align_values, score_answers, score_rankings
+from target_bench.harness.score import align_values, score_answers, score_rankings
 from target_bench.models.answer_reading import check_time, time_limit
 from target_bench.reporting.leaderboard.card import LARGEST_CARD, Card, check_visible, parse_card
 from target_bench.reporting.leaderboard.submission import (
     SUFFIX,
-    AnswerLine,
-    RankingLine,
     RefusedError,
     RunManifest,
     open_archive,
-    read_lines,
+    read_answers,
     read_member,
+    read_rankings,
     read_runs,
 )
 from target_bench.runs.manifest import answers_fingerprint, queries_fingerprint
@@ -175,10 +174,10 @@ def _score(
     if run.retriever is None:
         rankings = {q.id: Retrieval(q.id, given_tables(task, q)) for q in dataset.queries}
     else:
-        rankings = _read_rankings(archive, folder, run, dataset, notes)
+        rankings = read_rankings(archive, folder, run, dataset, notes)
     answers = None
     if run.generator is not None:
-        answers = _read_answers(archive, folder, dataset, notes)
+        answers = read_answers(archive, folder, dataset, notes)
     scores: dict[str, Score] = {}
     values: list[tuple[Any, Mapping[str, Floats]]] = []
     counts: Mapping[str, Any] = {}
@@ -207,79 +206,6 @@ def _score(
     counts = {name: n for name, n in counts.items() if n}
     ids = [query.id for query in dataset.queries]
     return ScoredRun(run, scores, ids, align_values(ids, values), counts, is_basis)
-
-
-def _read_rankings(
-    archive: ZipFile, folder: str, run: RunManifest, dataset: Dataset, notes: list[str]
-) -> dict[str, Retrieval]:
-    """Return the ranking of every query."""
-    name = f"{run.retrieval or folder}/retrieval.jsonl"
-    tables = {table: table for table in dataset.corpus.ids}  # an id is in memory once
-    known = {query.id for query in dataset.queries}
-    rankings: dict[str, Retrieval] = {}
-    for line in read_lines(archive, name, RankingLine):
-        if run.retrieval is not None and line.query_id not in known:
-            continue  # rankings of more queries than were answered
-        where = _check_query(name, line.query_id, known, rankings)
-        depths = {run.top_k[-1]: line.tables} | {int(k): t for k, t in line.at.items()}
-        ranked = {}
-        for k, listed in depths.items():
-            ids = [TableId(*pair) for pair in listed]
-            if k not in run.top_k or len(ids) > k:
-                raise RefusedError(
-                    f"{where}: has {len(ids)} tables at {k}, which is no cutoff, or too many for it"
-                )
-            if ids and line.error is not None:
-                raise RefusedError(f"{where}: has tables and an error")
-            if len(set(ids)) < len(ids):
-                raise RefusedError(f"{where}: names a table twice")
-            if unknown := [table for table in ids if table not in tables]:
-                raise RefusedError(f"{where}: names {ascii(unknown[0])[:80]}, which is not there")
-            ranked[k] = tuple(tables[table] for table in ids)
-        rankings[line.query_id] = Retrieval(
-            line.query_id,
-            ranked.pop(run.top_k[-1]),
-            error=line.error,
-            resorted=line.resorted,
-            tied=line.tied,
-            cut=line.cut,
-            at=ranked,
-        )
-    if name.startswith(f"{folder}/"):
-        _note_missing(name, rankings, known, notes)
-    return rankings | {i: Retrieval(i, (), error=MISSING) for i in known - rankings.keys()}
-
-
-def _read_answers(
-    archive: ZipFile, folder: str, dataset: Dataset, notes: list[str]
-) -> dict[str, Generation]:
-    name = f"{folder}/generations.jsonl"
-    known = {query.id for query in dataset.queries}
-    answers: dict[str, Generation] = {}
-    for line in read_lines(archive, name, AnswerLine):
-        _check_query(name, line.query_id, known, answers)
-        answers[line.query_id] = Generation(**line.model_dump())
-    _note_missing(name, answers, known, notes)
-    return answers
-
-
-def _check_query(name: str, query_id: str, known: Collection[str], read: Collection[str]) -> str:
-    """Return where the line of a query stands, if the query is asked and not read before."""
-    where = f"{name}, query {query_id[:60]!a}"
-    if query_id not in known:
-        raise RefusedError(f"{where}: is not asked")
-    if query_id in read:
-        raise RefusedError(f"{where}: is there twice")
-    return where
-
-
-def _note_missing(
-    name: str, read: Collection[str], known: Collection[str], notes: list[str]
-) -> None:
-    if missing := len(known) - len(read):
-        notes.append(
-            f"{name}: {missing:,} of {len(known):,} queries are missing; they count as wrong"
-        )
 
 
 def _note_gold(

@@ -21,6 +21,7 @@ from target_bench.reporting.leaderboard.submission import MEBI, RefusedError
 from target_bench.reporting.leaderboard.verify import verify
 from target_bench.runs.manifest import answers_fingerprint
 from tests.builders import Recorder, without
+from tests.reporting.leaderboard import small
 from tests.reporting.leaderboard.forging import (
     Files,
     Record,
@@ -34,6 +35,7 @@ from tests.reporting.leaderboard.forging import (
 
 RANKINGS, MANIFEST = "run/retrieval.jsonl", "run/manifest.json"
 MINI = corpora.load("mini")
+TABLE_RETRIEVAL = select_queries(MINI, "retrieval")
 IDS = [list(table) for table in MINI.corpus.ids]
 GOLD = {query.id: [list(table) for table in query.gold] for query in MINI.queries}
 
@@ -189,9 +191,11 @@ def test_any_damage_is_refused_or_harmless(
     path.write_bytes(content)
     try:
         with reading.open_archive(path) as damaged, reading.open_archive(packed_retrieval) as whole:
-            name = find(dict.fromkeys(whole.namelist(), b""), "retrieval.jsonl")
+            ((folder, run),) = reading.read_runs(
+                whole, small.card(trained_on={"mini": "no"})
+            ).items()
             mine, theirs = (
-                list(reading.read_lines(each, name, reading.RankingLine))
+                reading.read_rankings(each, folder, run, TABLE_RETRIEVAL, [])
                 for each in (damaged, whole)
             )
             assert mine == theirs
