@@ -6,7 +6,8 @@ from typing import Any
 
 from target_bench.core.observer import Observer, default_observer
 from target_bench.core.run_config import EXTRACTIVE, RUNS, TOP_K, RunConfig
-from target_bench.data.load import LoadOnce, drop_repeated, make_loader, tasks_and_corpora
+from target_bench.core.schema import Dataset
+from target_bench.data.load import drop_repeated, tasks_and_corpora
 from target_bench.harness.evaluate import check_tasks, evaluate_pairs
 from target_bench.harness.score_external import score_external
 from target_bench.runs.result import Results
@@ -21,14 +22,15 @@ class TARGET:
         data_dir: str | Path | None = None,
         out: str | Path = RUNS,
         observer: Observer | None = None,
-        load_once: LoadOnce | None = None,
+        loaded: dict[Any, Dataset] | None = None,
     ) -> None:
         given = [task for each in tasks for task in (each if isinstance(each, list) else [each])]
         self._pairs = drop_repeated(pair for task in given for pair in tasks_and_corpora(task))
         self._out = Path(out)
         check_tasks(self._pairs, RunConfig())
         self._observer = observer or default_observer()
-        self._load_once = load_once or make_loader(data_dir, self._observer)
+        self._loaded = {} if loaded is None else loaded
+        self._data_dir = data_dir
 
     def run(
         self,
@@ -48,13 +50,18 @@ class TARGET:
                 self._pairs,
                 retriever if isinstance(retriever, list | tuple) else [retriever],
                 ["empty" if generator is None else generator],
-                RunConfig(split=split, top_k=top_k, out=self._out, **options),
-                load_once=self._load_once,
+                self._configure(split, top_k, options),
                 observer=self._observer,
                 confirm=confirm,
                 names=name,
                 by=by,
+                loaded=self._loaded,
             )
+        )
+
+    def _configure(self, split: str | None, top_k: Any, options: dict[str, Any]) -> RunConfig:
+        return RunConfig(
+            split=split, top_k=top_k, out=self._out, **{"data_dir": self._data_dir, **options}
         )
 
     def score(
@@ -72,11 +79,10 @@ class TARGET:
         """Score a file; arguments as of the command ``score``."""
         return score_external(
             self._pairs,
-            RunConfig(split=split, top_k=top_k, out=self._out, **options),
+            self._configure(split, top_k, options),
             run_file=run_file,
             predictions=predictions,
             order=order,
-            load_once=self._load_once,
             observer=self._observer,
             confirm=confirm,
             by=by,

@@ -74,7 +74,6 @@ def run(
 ) -> None:
     """Run every retriever, and every generator, on every corpus."""
     from target_bench.core.registry import find_task
-    from target_bench.data.load import make_loader
     from target_bench.harness.evaluate import evaluate_pairs
 
     options, spelling = _read_options(given, config)
@@ -90,7 +89,6 @@ def run(
             options.retrievers or (registry.BASELINES if is_ranked else [None]),
             options.generators or [EXTRACTIVE],
             options,
-            load_once=make_loader(options.data_dir, observer),
             observer=observer,
             confirm=print_cost if yes else ask_to_pay,
             by=by or (),
@@ -257,7 +255,7 @@ def score(
             scored.by = tuple(by or ())
             results.append(scored)
         return
-    from target_bench.data.load import drop_repeated, make_loader, tasks_and_corpora
+    from target_bench.data.load import drop_repeated, tasks_and_corpora
     from target_bench.harness.score_external import score_external
 
     corpora = _check_corpora([*([corpus] if corpus else []), *options.corpora])
@@ -272,7 +270,6 @@ def score(
             run_file=run_file,
             predictions=predictions,
             order=order,
-            load_once=make_loader(options.data_dir, observer),
             observer=observer,
             confirm=confirm,
             by=by or (),

@@ -1,10 +1,10 @@
-"""Corpora by name, path or value: ``load`` gives one split, ``make_loader`` each of many once.
+"""Corpora by name, path or value: ``load`` gives one split, ``load_once`` each of many once.
 
 ``loader`` finds the plug-in of a name or path, ``folders`` its data, ``reading`` reads them.
 """
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -112,38 +112,35 @@ def _mix_in(
     )
 
 
-LoadOnce = Callable[[CorpusLike, str | None, tuple[str, ...]], Dataset]
-"""Loads a split of a corpus with distractors, each of them once."""
-
-
-def make_loader(data_dir: str | Path | None, observer: Observer) -> LoadOnce:
-    """Return a function that loads each split once, and says what is peculiar about its data."""
-    datasets: dict[tuple[Any, ...], Dataset] = {}
-
-    def load_once(
-        corpus: CorpusLike, split: str | None, distractors: tuple[str, ...] = ()
-    ) -> Dataset:
-        in_memory = isinstance(corpus, Dataset)
-        key = (id(corpus) if in_memory else str(corpus), split, distractors)
-        if key in datasets:
-            return datasets[key]
-        observer.stage(f"load {name_of(corpus)}")
-        start = time.perf_counter()
-        dataset = load(corpus, split, distractors, data_dir=data_dir, observer=observer)
-        request: dict[str, Any] = {
-            "corpus": None if in_memory else _anywhere(str(corpus)),
-            "distractors": [_anywhere(spec) for spec in distractors],
-        }
-        seconds = time.perf_counter() - start
-        datasets[key] = replace(dataset, request=request, seconds=seconds)
-        of_files = not (isinstance(corpus, Dataset) or dataset.databases) and is_path(corpus)
-        for note in dataset.notes:
-            is_note = LEFT_OUT not in note and (of_files or is_peculiarity(note))
-            say = observer.note if is_note else observer.warning
-            say(f"{dataset.info.name} {dataset.split}: {note}")
-        return datasets[key]
-
-    return load_once
+def load_once(
+    corpus: CorpusLike,
+    split: str | None,
+    distractors: tuple[str, ...],
+    data_dir: str | Path | None,
+    observer: Observer,
+    loaded: dict[Any, Dataset] | None = None,
+) -> Dataset:
+    """Load a split unless ``loaded`` has it, put it there, and say what is peculiar about it."""
+    in_memory = isinstance(corpus, Dataset)
+    key = (id(corpus) if in_memory else str(corpus), split, distractors)
+    if loaded is not None and key in loaded:
+        return loaded[key]
+    observer.stage(f"load {name_of(corpus)}")
+    start = time.perf_counter()
+    dataset = load(corpus, split, distractors, data_dir=data_dir, observer=observer)
+    request: dict[str, Any] = {
+        "corpus": None if in_memory else _anywhere(str(corpus)),
+        "distractors": [_anywhere(spec) for spec in distractors],
+    }
+    dataset = replace(dataset, request=request, seconds=time.perf_counter() - start)
+    if loaded is not None:
+        loaded[key] = dataset
+    of_files = not (isinstance(corpus, Dataset) or dataset.databases) and is_path(corpus)
+    for note in dataset.notes:
+        is_note = LEFT_OUT not in note and (of_files or is_peculiarity(note))
+        say = observer.note if is_note else observer.warning
+        say(f"{dataset.info.name} {dataset.split}: {note}")
+    return dataset
 
 
 def _anywhere(spec: str) -> str:

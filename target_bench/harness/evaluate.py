@@ -30,9 +30,8 @@ from target_bench.core.text_tables import list_first
 from target_bench.data.load import (
     HUB_PREFIX,
     CorpusLike,
-    LoadOnce,
     drop_repeated,
-    make_loader,
+    load_once,
     tasks_and_corpora,
 )
 from target_bench.data.selection import limit_queries, select_queries
@@ -85,7 +84,8 @@ def evaluate(
             ``"openai:model=..."``; None: nothing does, as with ``"empty"``.
         split: ``train``, ``validation`` or ``test``; default: the one that the paper of the
             corpus reports on.
-        top_k: the cutoffs. Retrieval runs once, at the largest.
+        top_k: the cutoffs. Retrieval runs at the largest; at the smaller ones too where the ranking
+            depends on how many tables are asked for, which a sample of the queries shows.
         by: properties of the queries, as ``"difficulty"``, each of whose values gets scores.
         name: what tables and plots call the retriever, or each of a list.
         data_dir: the folder with the release files; default: ``$TARGET_BENCH_DATA``.
@@ -106,7 +106,7 @@ def evaluate(
     if corpus is None:
         raise ConfigError("corpus=None: expected a name as 'mini', a path as './tables', or a list")
     for name_of_list in options.keys() & set(PLUGIN_LISTS):
-        one = spell_flag(name_of_list).removeprefix("--")  # generators: --generator: generator
+        one = spell_flag(name_of_list).removeprefix("--")  # "generators" -> "generator"
         raise ConfigError(f"{name_of_list}: evaluate takes {one}=")
     if columns := options.pop("columns", None):
         corpus = add_columns(corpus, columns)
@@ -125,7 +125,6 @@ def evaluate(
             retrievers,
             ["empty" if generator is None else generator],
             config,
-            load_once=make_loader(config.data_dir, observer),
             observer=observer,
             confirm=confirm,
             names=name,
@@ -140,17 +139,18 @@ def evaluate_pairs(
     generators: Sequence[GeneratorLike | str],
     config: RunConfig,
     *,
-    load_once: LoadOnce,
     observer: Observer,
     confirm: Confirm | None = None,
     names: str | Sequence[str] | None = None,
     by: str | Sequence[str] = (),
+    loaded: dict[Any, Dataset] | None = None,
 ) -> Iterator[Result]:
     """Evaluate retrievers, and generators, on tasks with their corpora; yield each result once.
 
     All is made, loaded and checked before the first retriever is asked. Arguments and errors are
-    those of ``evaluate``.
+    those of ``evaluate``; ``loaded`` holds the splits that the caller has loaded, and gets others.
     """
+    loaded = {} if loaded is None else loaded
     check_tasks(pairs, config)
     tasks = {text: make_task(text) for text, _ in pairs}
     systems = _make_retrievers(retrievers, names, tasks, observer)
@@ -166,7 +166,9 @@ def evaluate_pairs(
     properties = read_texts("by", by)
     yielded: set[Path] = set()  # two names for one retriever are one run
     with work_session(observer):
-        data = [(text, load_queries(text, corpus, config, load_once)) for text, corpus in pairs]
+        data = [
+            (text, load_queries(text, corpus, config, observer, loaded)) for text, corpus in pairs
+        ]
         check_properties(properties, data)
         while systems:
             system = systems.pop(0)  # so that its index is let go before the next one is built
@@ -190,7 +192,7 @@ def evaluate_pairs(
 
 
 def check_tasks(pairs: Iterable[Pair], config: RunConfig) -> None:
-    """See that tasks can be made and read the metrics that are asked for, before anything runs."""
+    """Check that each task can be made, and that it can read the metrics that are asked for."""
     texts = dict.fromkeys(text for text, _ in pairs)
     for text in texts:
         registry.create("task", text)
@@ -199,9 +201,15 @@ def check_tasks(pairs: Iterable[Pair], config: RunConfig) -> None:
         check_metrics(config.metrics, {text: find_task(text) for text in texts})
 
 
-def load_queries(text: str, corpus: CorpusLike, config: RunConfig, load_once: LoadOnce) -> Dataset:
+def load_queries(
+    text: str,
+    corpus: CorpusLike,
+    config: RunConfig,
+    observer: Observer,
+    loaded: dict[Any, Dataset],
+) -> Dataset:
     """Load the tables and queries of a task: as many as are asked for."""
-    dataset = load_once(corpus, config.split, config.distractors)
+    dataset = load_once(corpus, config.split, config.distractors, config.data_dir, observer, loaded)
     if not dataset.queries:
         raise DataError(
             f"corpus {dataset.info.name}, split {dataset.split}: {len(dataset.corpus)} tables and "

@@ -13,7 +13,7 @@ from target_bench.core.registry import make_task
 from target_bench.core.run_config import RunConfig, add_columns
 from target_bench.core.schema import Dataset
 from target_bench.core.settings import read_texts
-from target_bench.data.load import CorpusLike, LoadOnce, make_loader, tasks_and_corpora
+from target_bench.data.load import CorpusLike, tasks_and_corpora
 from target_bench.data.selection import limit_queries
 from target_bench.harness.consent import Confirm
 from target_bench.harness.evaluate import (
@@ -52,52 +52,50 @@ def score_file(
     """
     if columns := options.pop("columns", None):
         (corpus,) = add_columns(corpus, columns)
-    observer = default_observer()
     [result] = score_external(
         tasks_and_corpora((task, corpus)),
-        RunConfig(**options),
+        RunConfig(data_dir=data_dir, **options),
         run_file=run_file,
         predictions=predictions,
         order=order,
-        load_once=make_loader(data_dir, observer),
-        observer=observer,
+        observer=default_observer(),
     )
     return result
 
 
 def score_external(
     pairs: Sequence[Pair],
-    options: RunConfig,
+    config: RunConfig,
     *,
     run_file: str | Path | None = None,
     predictions: str | Path | None = None,
     order: str | Path | None = None,
-    load_once: LoadOnce,
     observer: Observer,
     confirm: Confirm | None = None,
     by: str | Sequence[str] = (),
 ) -> Results:
     """Score files on tasks with their corpora; arguments as for ``score_file`` and ``evaluate``."""
-    check_tasks(pairs, options)
+    check_tasks(pairs, config)
     properties = read_texts("by", by)
     results = []
+    loaded: dict[Any, Dataset] = {}
     with work_session(observer):
         for text, corpus in pairs:
             task = make_task(text)
             # A file may name any query of the split, also where few are scored.
-            whole = load_queries(text, corpus, options.replace_options(limit=None), load_once)
+            whole = load_queries(text, corpus, config.replace_options(limit=None), observer, loaded)
             retriever: System | None
             if task.answer == "ranking":
-                retriever = _read_rankings(run_file, whole, options, observer)
+                retriever = _read_rankings(run_file, whole, config, observer)
                 generator = None
             else:
                 needs_retriever = task.source == "retrieved"
                 retriever = make_retriever(NO_CONTEXT, observer) if needs_retriever else None
                 generator = _read_answers(predictions, order, whole, observer)
-            dataset = limit_queries(whole, options.limit)
+            dataset = limit_queries(whole, config.limit)
             check_properties(properties, [(text, dataset)])
             result = run_system(
-                options, task, dataset, retriever, generator, observer=observer, confirm=confirm
+                config, task, dataset, retriever, generator, observer=observer, confirm=confirm
             )
             result.by = properties
             results.append(result)

@@ -13,7 +13,7 @@ from target_bench.core.registry import find_task, make_task, spell_task
 from target_bench.core.run_config import OPTIONS, RunConfig
 from target_bench.core.schema import Dataset, Generation, Query, Retrieval
 from target_bench.core.text_tables import list_first
-from target_bench.data.load import make_loader
+from target_bench.data.load import load_once
 from target_bench.data.selection import limit_queries, select_queries
 from target_bench.harness.begin import (
     find_sources,
@@ -56,8 +56,13 @@ def _load_data(result: Result, data_dir: str | Path | None, observer: Observer |
         raise ConfigError(
             f"{result.folder} is of a corpus that was made in Python; run it again from there"
         )
-    load_once = make_loader(data_dir, observer or Observer())
-    dataset = load_once(command.corpus, result.identity.split, command.distractors)
+    dataset = load_once(
+        command.corpus,
+        result.identity.split,
+        command.distractors,
+        data_dir,
+        observer or Observer(),
+    )
     return limit_queries(select_queries(dataset, command.about or RANKING_TASK), command.limit)
 
 

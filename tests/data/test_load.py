@@ -9,13 +9,14 @@ import pytest
 
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.registry import find_task
+from target_bench.core.schema import Dataset
 from target_bench.data.folders import ENVIRONMENT
 from target_bench.data.load import (
     drop_repeated,
     is_path,
     load,
+    load_once,
     loader,
-    make_loader,
     tasks_and_corpora,
 )
 from target_bench.data.selection import limit_queries, select_queries
@@ -193,19 +194,18 @@ def test_a_corpus_that_is_named_twice_is_run_once() -> None:
 def test_notes_are_shown_once(tmp_path: Path) -> None:
     write_ottqa(tmp_path, [ottqa_table("Cup")], [ottqa_question("q1", "Cup", question="")])
     recorder = Recorder()
-    load_once = make_loader(tmp_path, recorder)
+    loaded: dict[Any, Dataset] = {}
     for _ in range(2):
-        load_once("ottqa", None, ())
+        load_once("ottqa", None, (), tmp_path, recorder, loaded)
     (warning,) = recorder.warnings
     assert warning.startswith("ottqa validation: 1 of 1 queries are empty")
 
 
 def test_a_dataset_is_its_own_split() -> None:
-    load_once = make_loader(None, Recorder())
     for split in (None, "test"):
-        assert load_once(MINI, split, ()).queries == MINI.queries
+        assert load_once(MINI, split, (), None, Recorder()).queries == MINI.queries
     with pytest.raises(ConfigError, match=r"split='dev'.* is its split test"):
-        load_once(MINI, "dev", ())
+        load_once(MINI, "dev", (), None, Recorder())
 
 
 def test_the_words_of_a_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,9 +219,8 @@ def test_the_words_of_a_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         "./own": str(tmp_path / "own"),
         "mine.py:Mine": f"{tmp_path}/mine.py:Mine",
     }
-    load_once = make_loader(None, Recorder())
-    assert {n: load_once(n, None, ()).request["corpus"] for n in expected} == expected
-    assert load_once(MINI, None, ()).request["corpus"] is None
+    for corpus, words in [*expected.items(), (MINI, None)]:
+        assert load_once(corpus, None, (), None, Recorder()).request["corpus"] == words
     assert limit_queries(MINI, 3).request["limit"] == 3
 
 

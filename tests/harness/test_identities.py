@@ -11,7 +11,7 @@ from target_bench.core.registry import make_task
 from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import Dataset
 from target_bench.core.task import Task
-from target_bench.data.load import load, make_loader
+from target_bench.data.load import load, load_once
 from target_bench.data.selection import select_queries
 from target_bench.harness.begin import (
     identify_answers,
@@ -65,7 +65,7 @@ def test_identities_stay(text: str) -> None:
 
 def _retrieval_key(corpus: Path, *distractors: str) -> str:
     observer = Recorder()
-    dataset = make_loader(None, observer)(str(corpus), None, distractors)
+    dataset = load_once(str(corpus), None, distractors, None, observer)
     oracle, task = make_retriever("oracle", observer), make_task("retrieval")
     return identify_rankings(RunConfig(top_k=(1,)), task, dataset, oracle).key
 

@@ -9,7 +9,6 @@ from target_bench import Corpus, compare, evaluate, load
 from target_bench.core.ranking import tie_order
 from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import Query, TableId
-from target_bench.data.load import make_loader
 from target_bench.data.reading import make_dataset
 from target_bench.data.selection import sample_queries
 from target_bench.data.tables import MemoryCorpus
@@ -80,7 +79,6 @@ def test_a_run_file_is_ranked_by_the_same_rule(tmp_path: Path, names: list[str],
         [("retrieval", str(folder))],
         RunConfig(top_k=(1, 10), out=tmp_path / "runs"),
         run_file=file,
-        load_once=make_loader(None, observer),
         observer=observer,
     )
     expected = MemoryCorpus(table(name) for name in NAMES[:6]).shuffled.ids
@@ -113,7 +111,6 @@ def test_ties_that_a_cutoff_divides_are_counted_and_said_in_comparisons(
             [("retrieval", dataset)],
             options,
             run_file=tmp_path / name,
-            load_once=make_loader(None, Recorder()),
             observer=Recorder(),
         )
     assert [result.stored.counts.cut for result in results] == [cut, cut]

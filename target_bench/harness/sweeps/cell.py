@@ -15,13 +15,13 @@ from target_bench.core.metric import Score
 from target_bench.core.observer import Observer
 from target_bench.core.registry import find_task
 from target_bench.core.run_config import EXTRACTIVE, RunConfig, options_read
+from target_bench.core.schema import Dataset
 from target_bench.core.settings import split_name
 from target_bench.core.text_tables import count_noun
 from target_bench.core.user_code import describe_with_line
 from target_bench.harness.yaml_file import add_name
 
 if TYPE_CHECKING:
-    from target_bench.data.load import LoadOnce
     from target_bench.runs.result import Result
 
 CellState = Literal["new", "unfinished", "finished", "damaged", "reused", "failed"]
@@ -238,8 +238,8 @@ def run_cell(cell: SweepCell, observer: Observer) -> CellOutcome:
             [cell.retriever],
             [cell.generator or EXTRACTIVE],
             cell.config,
-            load_once=reuse_loader(cell, cell_observer),
             observer=cell_observer,
+            loaded=share_data(cell),
         )
     except PASSED_ON:
         raise
@@ -260,22 +260,20 @@ def fail_cell(
     return CellOutcome(cell, seconds, None, without_secrets(error), exit_code, trace)
 
 
-_LOADERS: dict[tuple[Any, ...], "LoadOnce"] = {}
-"""What loaded the last split, and holds it: cells of one split follow each other."""
+_DATA: dict[tuple[Any, ...], dict[Any, Dataset]] = {}
+"""What was loaded for the last split: cells of one split follow each other."""
 
 
-def reuse_loader(cell: SweepCell, observer: Observer) -> "LoadOnce":
-    """Return what loads the data of a cell: that of the last cell, if it was of the same split."""
-    from target_bench.data.load import make_loader
-
+def share_data(cell: SweepCell) -> dict[Any, Dataset]:
+    """Return what is loaded of the data of a cell: that of the last cell, if of the same split."""
     config = cell.config
     split = (cell.corpus, config.split, config.distractors, config.data_dir)
-    if split not in _LOADERS:
-        _LOADERS.clear()
-        _LOADERS[split] = make_loader(config.data_dir, observer)
-    return _LOADERS[split]
+    if split not in _DATA:
+        _DATA.clear()
+        _DATA[split] = {}
+    return _DATA[split]
 
 
 def forget_data() -> None:
     """Forget the last split: its files may have been edited since it was loaded."""
-    _LOADERS.clear()
+    _DATA.clear()

@@ -34,7 +34,7 @@ from target_bench.harness.evaluate import load_queries
 from target_bench.harness.rank import count_timed
 from target_bench.harness.run_system import choose_ranking_task
 from target_bench.harness.score import select_scorable
-from target_bench.harness.sweeps.cell import CellState, SweepCell, reuse_loader
+from target_bench.harness.sweeps.cell import CellState, SweepCell, share_data
 from target_bench.harness.systems import System, make_generator, make_retriever
 from target_bench.harness.yaml_file import YamlFile
 from target_bench.runs.manifest import Identity
@@ -129,8 +129,8 @@ def _prepare(cell: SweepCell, file: YamlFile, systems: _Systems) -> _PreparedCel
             generator = systems.get_generator(cell.generator, cell, task)
         entry = "distractors" if config.distractors else "corpora"
         tasks_and_corpora((cell.task, cell.corpus))  # raises if they do not fit together
-        load_once = reuse_loader(cell, systems.observer)
-        dataset = load_queries(cell.task, cell.corpus, config, load_once)
+        loaded = share_data(cell)
+        dataset = load_queries(cell.task, cell.corpus, config, systems.observer, loaded)
         if generator is not None:
             entry = "prompts" if config.prompt else "tables"
             prompter = make_prompter(config, task, dataset, generator)

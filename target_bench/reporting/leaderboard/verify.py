@@ -17,7 +17,7 @@ from target_bench.core.observer import Observer
 from target_bench.core.registry import make_task
 from target_bench.core.schema import Dataset, Retrieval
 from target_bench.core.task import given_tables, has_reference
-from target_bench.data.load import LoadOnce, make_loader
+from target_bench.data.load import load_once
 from target_bench.data.selection import select_queries
 from target_bench.harness.judge import judge_answers
 from target_bench.harness.score import align_values, score_answers, score_rankings
@@ -106,7 +106,7 @@ def verify(
             bases = {run.retrieval for run in runs.values()}
             for folder, run in runs.items():
                 observer.stage(f"{folder}: {run.task} on {run.corpus} {run.split}")
-                dataset = _load(folder, run, make_loader(data_dir, observer))
+                dataset = _load(folder, run, data_dir, observer)
                 scored = _score(archive, folder, run, dataset, folder in bases, entry.notes)
                 entry.runs.append(scored)
     except BudgetError:
@@ -140,11 +140,11 @@ def _refuse(folder: str, fault: str) -> RefusedError:
     return RefusedError(f"{folder}/manifest.json: {fault}", "both sides need the published data")
 
 
-def _load(folder: str, run: RunManifest, load_once: LoadOnce) -> Dataset:
+def _load(folder: str, run: RunManifest, data_dir: Path | None, observer: Observer) -> Dataset:
     """Return the queries that a run is of, after a check whether they are the same here."""
     check_time()
     try:
-        dataset = load_once(run.corpus, run.split, tuple(run.distractors))
+        dataset = load_once(run.corpus, run.split, tuple(run.distractors), data_dir, observer)
         dataset = select_queries(dataset, run.about or RANKING_TASK)
     except ConfigError as error:
         raise _refuse(folder, ascii(str(error))[1:-1][:300]) from None
