@@ -241,8 +241,10 @@ def read_runs(archive: zipfile.ZipFile, card: Card) -> dict[str, RunManifest]:
         raise RefusedError(f"the archive holds {len(runs)} runs, but should hold 1 to {MOST_RUNS}")
     shared = ("corpus", "split", "distractors", "corpus_fingerprint", "top_k")
     for folder, run in runs.items():
-        ranked = runs.get(run.retrieval or folder)
-        if ranked is not run and (
+        if run.retrieval is None:
+            continue
+        ranked = runs.get(run.retrieval)
+        if (
             ranked is None
             or ranked.generator is not None
             or ranked.about not in (None, run.task, run.about)

@@ -312,6 +312,12 @@ def test_manifests(at: Path, rankings: Files, fields: Record, message: str) -> N
     assert message in refused(packed(at, set_fields(rankings, MANIFEST, **fields)))
 
 
+def test_answers_built_on_themselves(at: Path, everything: Files) -> None:
+    folder = find(everything, "generations.jsonl", "question").partition("/")[0]
+    files = set_fields(everything, f"{folder}/manifest.json", retrieval=folder)
+    assert f"retrieval: {folder!r} is no run of rankings" in refused(packed(at, files))
+
+
 def test_answers_to_queries_of_another_task(at: Path, everything: Files) -> None:
     """With their right fingerprint: a build of many submissions does not end at this one."""
     folder = find(everything, "generations.jsonl", "question").partition("/")[0]
