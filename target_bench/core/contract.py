@@ -23,6 +23,7 @@ from target_bench.core.plugin_errors import plugin_errors
 from target_bench.core.ranking import Ranking
 from target_bench.core.registry import class_name
 from target_bench.core.schema import Corpus, Generation, GenerationRequest
+from target_bench.core.task import Task
 from target_bench.core.user_code import describe_with_line, format_traceback, show_value
 
 T = TypeVar("T")
@@ -290,9 +291,15 @@ def get_parts(plugin: object) -> Mapping[str, object]:
     return parts() if callable(parts) else {}
 
 
+def list_used_plugins(plugin: object) -> list[object]:
+    """Return the parts of a plug-in, and of a task also its judge, if that is another object."""
+    judge: object = plugin.judge if isinstance(plugin, Task) else None
+    return [*get_parts(plugin).values(), *([] if judge in (None, plugin) else [judge])]
+
+
 def is_paid(plugin: object) -> bool:
-    """Return whether a plug-in, or one of its parts, may cost money."""
-    return bool(getattr(plugin, "paid", False)) or any(map(is_paid, get_parts(plugin).values()))
+    """Return whether a plug-in, or one that it uses, may cost money."""
+    return bool(getattr(plugin, "paid", False)) or any(map(is_paid, list_used_plugins(plugin)))
 
 
 def ask_if_paid(

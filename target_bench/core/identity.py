@@ -24,7 +24,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from target_bench import contrib
-from target_bench.core.contract import get_constructor_arguments, get_parts
+from target_bench.core.contract import get_constructor_arguments, get_parts, list_used_plugins
 from target_bench.core.credentials import mask_config, note_secrets
 from target_bench.core.errors import ANY_ERROR, ConfigError
 from target_bench.core.files import digest
@@ -156,7 +156,7 @@ def is_bound(identity: Mapping[str, Any]) -> bool:
 
 
 def used_packages(*plugins: object) -> dict[str, str]:
-    """Return package -> version of those that plug-ins and their parts declare to use.
+    """Return package -> version of those that plug-ins, and those they use, declare to use.
 
     This package is among them. What is not installed is left out.
     """
@@ -168,8 +168,8 @@ def used_packages(*plugins: object) -> dict[str, str]:
 
 def _list_packages(plugin: object) -> Iterator[str]:
     yield from getattr(plugin, "packages", ())
-    for part in get_parts(plugin).values():
-        yield from _list_packages(part)
+    for used in list_used_plugins(plugin):
+        yield from _list_packages(used)
 
 
 def _settings(plugin: object, parts: Mapping[str, object]) -> dict[str, Any]:

@@ -9,11 +9,14 @@ from pathlib import Path
 import pytest
 
 from target_bench import StoreError, read_run
+from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Generation, Judgement, Retrieval, TableId
 from target_bench.data.load import load
 from target_bench.data.selection import select_queries
+from target_bench.harness.consent import Estimate
 from target_bench.harness.judge import judge_answers
 from target_bench.harness.stored import score_again
+from target_bench.harness.sweeps import Sweep
 from target_bench.runs.result import Result
 from target_bench.tasks.text_to_sql import TextToSQL
 from tests.builders import Recorder, json_lines, only, rewrite, unfinish
@@ -178,3 +181,77 @@ def test_what_is_said_of_databases_survives(tmp_path: Path, engine: str) -> None
         _cut(whole.folder, kept)
         assert _own(tmp_path / "runs", engine, corpus).stored.report == whole.stored.report
         assert parts(whole.folder) == before
+
+
+JUDGED = """
+from pathlib import Path
+from target_bench import AnswerJudge, Generator, Judgement, Task, metric
+
+class Dear(Generator):
+    paid = True
+
+    def generate(self, request):
+        with Path(__file__).with_name("asked").open("a") as file:
+            file.write(request + "\\n")
+        return "yes"
+
+class ModelJudge(AnswerJudge):
+    packages = ("numpy",)
+
+    def __init__(self):
+        self.generator = Dear()
+
+    def parts(self):
+        return {"generator": self.generator}
+
+    def find_unjudged(self, dataset, generations, retrievals, stored):
+        return [query for query in dataset.queries if query.id not in stored]
+
+    def make_judgements(self, queries, dataset, generations, retrievals):
+        for query in queries:
+            yield Judgement(query.id, "", {"reply": self.generator.generate(query.id)})
+
+@metric
+def is_answered(answer):
+    return bool(answer)
+
+class Judged(Task):
+    name = "judged"
+    source = "none"
+    judge = ModelJudge()
+
+    def metrics(self, queries, cutoffs=()):
+        return [is_answered]
+
+class Answers(Generator):
+    def generate(self, request):
+        return "an answer"
+"""
+"""A task whose judge is an object of its own, with a generator that is paid for."""
+
+
+def test_a_judge_that_is_an_object_of_its_own_is_agreed_to(tmp_path: Path) -> None:
+    file = tmp_path / "judged.py"
+    file.write_text(JUDGED, encoding="utf-8")
+    target = TARGET((f"{file}:Judged", "mini"), out=tmp_path / "runs", observer=Recorder())
+    estimates: list[Estimate] = []
+
+    def run(answer: bool) -> Result:
+        def confirm(estimate: Estimate) -> bool:
+            estimates.append(estimate)
+            return answer
+
+        return only(target.run(None, generator=f"{file}:Answers", limit=5, confirm=confirm))
+
+    with pytest.raises(ConfigError, match="nothing was sent"):
+        run(False)
+    assert not (tmp_path / "asked").exists()
+    sweep = tmp_path / "sweep.yaml"
+    content = f"corpora: {{name: mini, limit: 5}}\ntasks: '{file}:Judged'\n"
+    sweep.write_text(f"{content}generators: '{file}:Answers'", encoding="utf-8")
+    planned = Sweep.load(sweep, out=tmp_path / "sweep", observer=Recorder())
+    assert [(each.requests, each.sent) for each in planned.estimates] == [(5, "answers")]
+    result = run(True)
+    assert len((tmp_path / "asked").read_text(encoding="utf-8").splitlines()) == 5
+    assert [(each.requests, each.sent) for each in estimates] == [(5, "answers")] * 2
+    assert "numpy" in result.run.manifest.environment["used_packages"]
