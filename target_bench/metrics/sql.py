@@ -146,7 +146,7 @@ def judge_results(
     predicted: Executed | None,
     values: Mapping[str, float],
     rule: Rule = "bird",
-    compared: tuple[Executed, Executed | None] | None = None,
+    pair: tuple[Executed, Executed | None] | None = None,
 ) -> JudgedAnswer:
     """Give an answer its verdict and scores, by values that a worker computed from the rows.
 
@@ -157,7 +157,7 @@ def judge_results(
             statement that was run nonetheless has an empty result, which can be right.
         values: what ``sql_results.compare_results`` returns; a rule that is not in it has 0.
         rule: which rule the verdict follows.
-        compared: both results under that rule, if it runs other text: Spider's drops DISTINCT and
+        pair: both results under that rule, if it runs other text: Spider's drops DISTINCT and
             repairs operators (``target_bench.sql.normalisation``). Default: the two results above.
     """
     if predicted is None:
@@ -167,7 +167,7 @@ def judge_results(
     if scores["bird"]:
         is_timed = len(gold.seconds) > 1 or len(predicted.seconds) > 1
         ratio = time_ratio(gold.seconds, predicted.seconds) if is_timed else nan
-    verdict: Verdict = "correct" if scores[rule] else _name_failure(*compared or (gold, predicted))
+    verdict: Verdict = "correct" if scores[rule] else _name_failure(*pair or (gold, predicted))
     return replace(answer, verdict=verdict, time_ratio=ratio, **scores)
 
 

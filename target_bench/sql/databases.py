@@ -48,15 +48,10 @@ def database(path: Path) -> Database:
     return Database(absolute, _read_engine(absolute, state), state)
 
 
-def find_engine(wanted: EngineName, file: Path | None) -> EngineName | None:
-    """Return the engine that statements on a file run in, DuckDB with any file where it is wanted.
-
-    None where there is no file, or it is of neither engine.
-    """
-    if file is None:
-        return None
+def find_engine(file: Path | None) -> EngineName | None:
+    """Return the engine of a database; None where there is no file, or it is of neither engine."""
     try:
-        return "duckdb" if wanted == "duckdb" else database(file).engine
+        return None if file is None else database(file).engine
     except DataError:
         return None
 

@@ -13,7 +13,7 @@ import sqlite3
 import struct
 import sys
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -39,6 +39,7 @@ Rows = Sequence[tuple[Cell, ...]]
 
 _OWN_MEMORY = 1 << 30  # bytes of address space for Python and the engines' code
 _MOST_OPEN = {"sqlite": 16, "duckdb": 2}  # databases at once
+_SUFFIXES = ("", " spider")  # of steps with a text, and with the same as Spider's rule runs it
 _LENGTH = struct.Struct("<Q")
 
 # ------------------------------------------------------------------------------------------------
@@ -168,51 +169,6 @@ class Jobs:
         self._tell("hand over", "handing over its result")
         return to_plain(ran)
 
-    def run_and_compare(
-        self,
-        where: Where,
-        texts: Sequence[str],
-        repeat: int,
-        golds: Sequence[Rows | None],
-        gold_sql: str,
-        check: tuple[Where, str, Any, Sequence[Rows | None]] | None,
-        known: Sequence[Plain | None],
-    ) -> list[Plain]:
-        """Run a prediction and compare its result with the gold's; return an ``Attempt`` a text.
-
-        Args:
-            where: the database.
-            texts: the prediction; and the same as Spider's rule runs it, where that differs.
-            repeat: how often the first text is run.
-            golds: rows of the gold for each text; None if it failed.
-            gold_sql: the gold.
-            check: the copy in DuckDB, the SQLite file, the columns of the copy and the rows of the
-                gold there, to run the prediction there too; None where no other engine judges.
-            known: what each text gave, if it met a limit before.
-        """
-        # One text is compared by every rule; of two, the second by Spider's alone.
-        rules: list[tuple[str, ...]] = [("bird", "soft_f1", "spider")]
-        if len(texts) > 1:
-            rules = [("bird", "soft_f1"), ("spider",)]
-        attempts: list[Attempt] = []
-        for i, (sql, gold, stop) in enumerate(zip(texts, golds, known, strict=True)):
-            suffix, times = (" spider", 1) if i else ("", repeat)
-            if stop is not None:
-                ran = Executed(*stop)
-            elif i and sql == texts[0]:  # the gold alone has another text for Spider
-                ran = attempts[0].executed
-            else:
-                ran = self._run(f"run{suffix}", where, sql, times)
-            compare = partial(self._compare, f"compare{suffix}", rules[i], gold_sql)
-            attempt = Attempt(ran, preview(ran), len(ran.rows), compare(ran, gold))
-            if check is not None:
-                copy, file, columns, golds_there = check
-                there = self._run_copy(suffix, copy, sql, file, columns, times)
-                if there is not None:  # else SQLite itself says what is wrong with it
-                    attempt = self._check(suffix, attempt, there, compare(there, golds_there[i]))
-            attempts.append(attempt)
-        return [attempt.to_plain() for attempt in attempts]
-
     def read(self, text: str) -> tuple[str | None, str | None, str | None]:
         """Return the SQL of an answer, the same as Spider's rule runs it, and its database."""
         from target_bench.sql.extraction import extract
@@ -223,24 +179,48 @@ class Jobs:
             return sql, None, database_id
         return sql, rewrite_for_test_suite(sql), database_id
 
-    def translate(self, sql: str, file: str, columns: Any) -> tuple[str, str]:
-        """Return ``copy`` and the statement in DuckDB's SQL, or ``none`` and why there is none.
+    def run_and_compare(
+        self,
+        where: Where,
+        texts: Sequence[str],
+        repeat: int,
+        golds: Sequence[Rows | None],
+        gold_sql: str,
+        stops: Sequence[Plain | None],
+    ) -> list[Plain]:
+        """Run a prediction and compare its result with the gold's; return an ``Attempt`` a text.
 
-        ``own`` and the statement as it is where SQLite does not compile it, and so says itself
-        that it is wrong.
+        Args:
+            where: the database.
+            texts: the prediction; and the same as Spider's rule runs it, where that differs.
+            repeat: how often the first text is run.
+            golds: rows of the gold for each text; None if it failed.
+            gold_sql: the gold.
+            stops: what each text gave, if it met a limit before.
         """
-        from target_bench.sql.gold_tables import gold_tables
-        from target_bench.sql.translation import to_duckdb
+        attempts = self._iterate_attempts(where, texts, repeat, golds, gold_sql, stops)
+        return [attempt.to_plain() for attempt in attempts]
 
-        try:
-            with suppress(DataError, sqlite3.Error):  # a damaged database
-                gold_tables(sql, Path(file))
-        except ValueError:
-            return "own", sql
-        try:
-            return "copy", to_duckdb(sql, columns)
-        except ValueError as error:
-            return "none", str(error)
+    def _iterate_attempts(
+        self,
+        where: Where,
+        texts: Sequence[str],
+        repeat: int,
+        golds: Sequence[Rows | None],
+        gold_sql: str,
+        stops: Sequence[Plain | None],
+    ) -> Iterator[Attempt]:
+        first: Executed | None = None
+        for i, (sql, gold, stop) in enumerate(zip(texts, golds, stops, strict=True)):
+            if stop is not None:
+                ran = Executed(*stop)
+            elif first is not None and sql == texts[0]:  # only the gold has another text for Spider
+                ran = first
+            else:
+                ran = self._run(f"run{_SUFFIXES[i]}", where, sql, 1 if i else repeat)
+            first = first or ran
+            values = self._compare(i, texts, ran, gold, gold_sql)
+            yield Attempt(ran, preview(ran), len(ran.rows), values)
 
     def _run(self, step: str, where: Where, sql: str, repeat: int) -> Executed:
         engine = self._engine(where)
@@ -268,37 +248,91 @@ class Jobs:
         return self._open[where]
 
     def _compare(
-        self, step: str, rules: Sequence[str], gold_sql: str, ran: Executed, gold: Rows | None
+        self, i: int, texts: Sequence[str], ran: Executed, gold: Rows | None, gold_sql: str
     ) -> dict[str, float]:
-        """Return the value of each rule; none where either failed."""
+        """Return the value of each rule for a text; none where prediction or gold failed."""
         from target_bench.metrics.sql_results import compare_results
 
         if gold is None or ran.outcome != "executed":
             return {}
-        self._tell(step, "the comparison of its result with the gold's")
+        self._tell(f"compare{_SUFFIXES[i]}", "the comparison of its result with the gold's")
+        if len(texts) == 1:
+            rules: tuple[str, ...] = ("bird", "soft_f1", "spider")
+        else:
+            rules = ("spider",) if i else ("bird", "soft_f1")
         return compare_results(rules, gold, ran.rows, gold_sql)
 
+    # Statements of SQLite's, translated for a copy of their database in DuckDB
+
+    def run_in_both(
+        self,
+        where: Where,
+        texts: Sequence[str],
+        repeat: int,
+        golds: Sequence[Rows | None],
+        gold_sql: str,
+        stops: Sequence[Plain | None],
+        copy: Where,
+        file: str,
+        columns: Any,
+        golds_here: Sequence[Rows | None],
+    ) -> list[Plain]:
+        """Do as ``run_and_compare`` in SQLite, and say how each attempt differs in DuckDB.
+
+        ``copy`` is the database there, of the SQLite file ``file`` and with ``columns``, and
+        ``golds_here`` are the rows of the gold there.
+        """
+        attempts: list[Attempt] = []
+        in_sqlite = self._iterate_attempts(where, texts, repeat, golds, gold_sql, stops)
+        for i, (sql, attempt, gold) in enumerate(zip(texts, in_sqlite, golds_here, strict=True)):
+            here = self._run_copy(i, copy, sql, file, columns, 1 if i else repeat)
+            if here is None:  # SQLite itself says what is wrong with it
+                attempts.append(attempt)
+            else:
+                values = self._compare(i, texts, here, gold, gold_sql)
+                attempts.append(self._check(i, attempt, here, values))
+        return [attempt.to_plain() for attempt in attempts]
+
+    def translate(self, sql: str, file: str, columns: Any) -> tuple[str, str]:
+        """Return ``copy`` and the statement in DuckDB's SQL, or ``none`` and why there is none.
+
+        ``own`` and the statement as it is where SQLite does not compile it, and so says itself
+        that it is wrong.
+        """
+        from target_bench.sql.gold_tables import gold_tables
+        from target_bench.sql.translation import to_duckdb
+
+        try:
+            with suppress(DataError, sqlite3.Error):  # a damaged database
+                gold_tables(sql, Path(file))
+        except ValueError:
+            return "own", sql
+        try:
+            return "copy", to_duckdb(sql, columns)
+        except ValueError as error:
+            return "none", str(error)
+
     def _run_copy(
-        self, suffix: str, copy: Where, sql: str, file: str, columns: Any, repeat: int
+        self, i: int, copy: Where, sql: str, file: str, columns: Any, repeat: int
     ) -> Executed | None:
         """Run a statement of SQLite's in DuckDB; None where SQLite does not compile it."""
-        self._tell(f"translate{suffix}", "reading the statement")
+        self._tell(f"translate{_SUFFIXES[i]}", "reading the statement")
         kind, text = self.translate(sql, file, columns)
         if kind == "own":
             return None
         if kind == "none":
             return Executed("error", message=f"it has no translation: {text}")
-        return self._run(f"run in DuckDB{suffix}", copy, text, repeat)
+        return self._run(f"run in DuckDB{_SUFFIXES[i]}", copy, text, repeat)
 
     def _check(
-        self, suffix: str, attempt: Attempt, here: Executed, values_here: Mapping[str, float]
+        self, i: int, attempt: Attempt, here: Executed, values_here: Mapping[str, float]
     ) -> Attempt:
         """Return an attempt in SQLite with how it differs from the result in DuckDB."""
         from target_bench.metrics.sql_results import same_rows
 
         ran, values = attempt.executed, attempt.values
-        self._tell(f"agree{suffix}", "comparing what both engines gave")
-        same = partial(same_rows, here.rows, ran.rows, bool(suffix))
+        self._tell(f"agree{_SUFFIXES[i]}", "comparing what both engines gave")
+        same = partial(same_rows, here.rows, ran.rows, i > 0)
         difference = explain_difference(here, ran, same)
         if not difference and any(values.get(r) != values_here.get(r) for r in ("bird", "spider")):
             difference = "has the gold's rows in one engine alone"

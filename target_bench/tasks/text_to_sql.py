@@ -33,7 +33,8 @@ from target_bench.models.prompts.schema_prompting import (
 )
 from target_bench.sql.engines import SQLLimits
 from target_bench.sql.judge import VERSION as JUDGING_VERSION
-from target_bench.sql.judge import Judge, SQLAnswer, hash_inputs
+from target_bench.sql.judge import Judge, hash_inputs
+from target_bench.sql.translated import TranslatedJudge
 from target_bench.sql.workers import Pool
 
 _RETRIEVED = "gold_retrieved"
@@ -170,19 +171,21 @@ class TextToSQL(Task[JudgedSQL], AnswerJudge):
         """
         if all(query.database_id == NO_DATABASE for query in dataset.queries):
             raise ConfigError(f"{dataset.info.name} {dataset.split} has no databases to run SQL on")
-        answers = _make_answers(dataset.queries, generations, retrievals)
-        settings = self.settings()
+        databases, settings = dataset.databases, self.settings()
 
-        def is_current(judgement: Judgement | None, answer: SQLAnswer) -> bool:
+        def is_current(query: Query) -> bool:
+            generation, retrieval = generations[query.id], retrievals.get(query.id)
+            judgement = stored.get(query.id)
             if judgement is None:
                 return False
             with suppress(KeyError, TypeError, ValueError):
-                judged = JudgedAnswer.from_json(judgement.query_id, judgement.record)
-                now = hash_inputs(answer, judged.database, dataset.databases, settings)
-                return judged.is_final and judgement.fingerprint == now
+                answer = JudgedAnswer.from_json(query.id, judgement.record)
+                inputs = query, generation, retrieval, answer.database
+                fingerprint = hash_inputs(*inputs, databases, settings)
+                return answer.is_final and judgement.fingerprint == fingerprint
             return False
 
-        return [q for q in dataset.queries if not is_current(stored.get(q.id), answers[q.id])]
+        return [query for query in dataset.queries if not is_current(query)]
 
     def make_judgements(
         self,
@@ -197,15 +200,18 @@ class TextToSQL(Task[JudgedSQL], AnswerJudge):
             BudgetError: the budget is spent.
             StoreError: the result of a gold statement cannot be recorded.
         """
-        answers = _make_answers(queries, generations, retrievals)
         databases, settings = dataset.databases, self.settings()
+        by_id = {query.id: query for query in queries}
         with Pool(self.workers, SQLLimits(seconds=self.timeout), seconds_left()) as pool:
-            judge = Judge(pool, databases, self.engine, self.rule, self.repeats, self.dialect)
-            for judged_answer in judge.judge_all(answers.values()):
-                inputs = hash_inputs(
-                    answers[judged_answer.query_id], judged_answer.database, databases, settings
-                )
-                yield Judgement(judged_answer.query_id, inputs, judged_answer.to_json())
+            options = pool, databases, self.rule, self.repeats
+            judge = Judge(*options)
+            if self.engine == "duckdb":
+                judge = TranslatedJudge(*options, dialect=self.dialect)
+            for answer in judge.judge_all(queries, generations, retrievals):
+                id = answer.query_id
+                inputs = by_id[id], generations[id], retrievals.get(id), answer.database
+                fingerprint = hash_inputs(*inputs, databases, settings)
+                yield Judgement(id, fingerprint, answer.to_json())
 
     def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedSQL:
         """Return the judged answers to all queries of the dataset, in its order."""
@@ -356,20 +362,3 @@ def _list_groups(by: Mapping[str, Mapping[str, Any]]) -> Iterator[SummaryBlock]:
         }
         if len(shares) > 1:
             yield SummaryBlock(f"ex[bird] by {name}", shares)
-
-
-def _make_answers(
-    queries: Sequence[Query],
-    generations: Mapping[str, Generation],
-    retrievals: Mapping[str, Retrieval],
-) -> dict[str, SQLAnswer]:
-    """Return query id -> the answer to it."""
-    answers = {}
-    for query in queries:
-        reply, retrieval = generations[query.id], retrievals.get(query.id)
-        retrieved = retrieval.tables[0].database_id if retrieval and retrieval.tables else None
-        gold = query.answer if isinstance(query.answer, str) else query.answer[0]
-        answers[query.id] = SQLAnswer(
-            query.id, reply.text, reply.error, gold, query.database_id, retrieved
-        )
-    return answers

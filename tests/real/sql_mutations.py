@@ -23,9 +23,9 @@ import sqlglot
 from target_bench.metrics.sql import JudgedAnswer
 from target_bench.sql.databases import EngineName
 from target_bench.sql.engines import SQLLimits
-from target_bench.sql.judge import Judge, SQLAnswer
 from target_bench.sql.workers import Pool
 from tests.real.databases import BIRD, SPIDER, bird_file, records, spider_file
+from tests.sql.judging import Answer, judged_answers
 
 SEED = 20_240_907
 SECONDS = 10.0
@@ -158,16 +158,13 @@ def judge(chosen: Sequence[Mutant], engine: EngineName, workers: int) -> list[Ju
     """Judge statements as answers of a model, in their order."""
     databases = {str(mutant.file): mutant.file for mutant in chosen}
     answers = [
-        SQLAnswer(str(i), mutant.sql, None, mutant.gold, str(mutant.file), None)
-        for i, mutant in enumerate(chosen)
+        Answer(str(i), mutant.sql, mutant.gold, str(mutant.file)) for i, mutant in enumerate(chosen)
     ]
     with (
         Pool(workers, SQLLimits(seconds=SECONDS)) as pool,
         tempfile.TemporaryDirectory() as folder,
     ):
-        judged = Judge(pool, databases, engine, folder=Path(folder)).judge_all(answers)
-        by_id = {answer.query_id: answer for answer in judged}
-    return [by_id[answer.query_id] for answer in answers]
+        return judged_answers(pool, Path(folder), answers, databases, engine)
 
 
 def silent_differences(

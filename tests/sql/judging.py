@@ -7,9 +7,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from target_bench.core.schema import Executed
-from target_bench.metrics.sql import JudgedAnswer
-from target_bench.sql.judge import Judge, SQLAnswer
+from target_bench.core.schema import Executed, Generation, Query, Retrieval, TableId
+from target_bench.metrics.sql import JudgedAnswer, Rule
+from target_bench.sql.databases import EngineName
+from target_bench.sql.judge import Judge
+from target_bench.sql.translated import TranslatedJudge
 from target_bench.sql.workers import Pool, StoppedError, Worker
 
 
@@ -28,17 +30,26 @@ class Case(NamedTuple):
     file: Path
 
 
+class Answer(NamedTuple):
+    """An answer of a model, and what it is judged against."""
+
+    query_id: str
+    text: str
+    gold_sql: str
+    database_id: str
+    error: str | None = None
+    retrieved: str | None = None  # database of the first retrieved table
+
+
 def judged(pool: Pool, folder: Path, cases: Sequence[Case], **more: Any) -> list[JudgedAnswer]:
     """Judge predictions that are taken as they stand, in their order."""
     databases = {str(path): path for case in cases for path in (case.gold_file, case.file)}
     answers = [
-        SQLAnswer(
+        Answer(
             case.query_id,
             json.dumps({"sql": case.sql, "database_id": str(case.file)}),
-            None,
             case.gold_sql,
             str(case.gold_file),
-            None,
         )
         for case in cases
     ]
@@ -46,10 +57,26 @@ def judged(pool: Pool, folder: Path, cases: Sequence[Case], **more: Any) -> list
 
 
 def judged_answers(
-    pool: Pool, folder: Path, answers: Sequence[SQLAnswer], databases: dict[str, Path], **more: Any
+    pool: Pool,
+    folder: Path,
+    answers: Sequence[Answer],
+    databases: dict[str, Path],
+    engine: str = "sqlite",
+    dialect: EngineName = "sqlite",
+    rule: Rule = "bird",
 ) -> list[JudgedAnswer]:
-    judge = Judge(pool, databases, folder=folder / "gold", **more)
-    by_id = {answer.query_id: answer for answer in judge.judge_all(answers)}
+    judge = Judge(pool, databases, rule, folder=folder / "gold")
+    if engine == "duckdb":
+        judge = TranslatedJudge(pool, databases, rule, folder=folder / "gold", dialect=dialect)
+    queries = [Query(a.query_id, "", (), a.gold_sql, a.database_id) for a in answers]
+    generations = {a.query_id: Generation(a.query_id, a.text, a.error) for a in answers}
+    retrievals = {
+        a.query_id: Retrieval(a.query_id, (TableId(a.retrieved, "t"),) if a.retrieved else ())
+        for a in answers
+    }
+    by_id = {
+        answer.query_id: answer for answer in judge.judge_all(queries, generations, retrievals)
+    }
     return [by_id[answer.query_id] for answer in answers]
 
 

@@ -9,11 +9,10 @@ import pytest
 from target_bench.core.errors import BudgetError
 from target_bench.sql.engines import SQLLimits
 from target_bench.sql.extraction import extract
-from target_bench.sql.judge import SQLAnswer
 from target_bench.sql.worker import CHARACTERS, COLUMNS
 from target_bench.sql.workers import Pool
 from tests.sql.hostile import ANSWERS, COLLIDING, JOINS
-from tests.sql.judging import STOP, Case, execute, judged, judged_answers, stop_steps
+from tests.sql.judging import STOP, Answer, Case, execute, judged, judged_answers, stop_steps
 from tests.sql.written import duckdb_file, sqlite_file
 
 pytestmark = pytest.mark.slow
@@ -56,9 +55,7 @@ def test_an_answer_costs_its_query_alone(
 ) -> None:
     """Reading, translating and running are stopped."""
     start = monotonic()
-    answers = [
-        SQLAnswer(i, t, None, GOLD, "d", None) for i, t in (("a", ANSWERS[name]), ("b", GOLD))
-    ]
+    answers = [Answer(i, t, GOLD, "d") for i, t in (("a", ANSWERS[name]), ("b", GOLD))]
     first, second = judged_answers(short, tmp_path, answers, {"d": file}, engine=engine)
     assert monotonic() - start < LATE
     assert first.verdict not in ("correct", "not_runnable")
@@ -69,7 +66,7 @@ def test_an_answer_costs_its_query_alone(
 def test_reading_that_was_stopped_is_a_timeout(short: Pool, file: Path, tmp_path: Path) -> None:
     """And no answer of the same text is read again."""
     start = monotonic()
-    answers = [SQLAnswer(str(i), JOINS, None, GOLD, "d", None) for i in range(100)]
+    answers = [Answer(str(i), JOINS, GOLD, "d") for i in range(100)]
     for judgement in judged_answers(short, tmp_path, answers, {"d": file}):
         assert (judgement.verdict, judgement.left_out) == ("timeout", None)
         assert judgement.reason == "reading the answer was stopped after 0.5 s"

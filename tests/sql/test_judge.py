@@ -11,16 +11,24 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench.core.schema import Cell, Executed, Judgement
+from target_bench.core.schema import (
+    Cell,
+    Executed,
+    Generation,
+    Judgement,
+    Query,
+    Retrieval,
+    TableId,
+)
 from target_bench.metrics.sql import JudgedAnswer, LeftOut, Rule, Verdict
 from target_bench.metrics.sql_results import same_rows
 from target_bench.runs.record_log import JUDGEMENTS, encode_line
 from target_bench.sql.engines import SQLLimits
-from target_bench.sql.judge import SQLAnswer, hash_inputs
+from target_bench.sql.judge import hash_inputs
 from target_bench.sql.normalisation import LONGEST
 from target_bench.sql.worker import explain_difference
 from target_bench.sql.workers import Pool
-from tests.sql.judging import Case, judged, judged_answers, stop_steps
+from tests.sql.judging import Answer, Case, judged, judged_answers, stop_steps
 from tests.sql.written import sqlite_file
 
 SCRIPT = f"""
@@ -60,7 +68,7 @@ def test_verdicts(
         if row.get("rule", "bird") == rule and (dialect == "sqlite" or "own" in row)
     }
     answers = [
-        SQLAnswer(
+        Answer(
             query_id=i,
             text=row["answer"],
             error=row.get("error"),
@@ -85,7 +93,7 @@ def test_verdicts(
 
 def test_a_statement_too_long_to_be_run(file: Path, pool: Pool, tmp_path: Path) -> None:
     text = json.dumps({"sql": GOLD + " --" + "x" * LONGEST})
-    answer = SQLAnswer("long", text, None, GOLD, "cities", None)
+    answer = Answer("long", text, GOLD, "cities")
     (judgement,) = judged_answers(pool, tmp_path, [answer], {"cities": file})
     assert judgement.verdict == "error"
     assert judgement.reason == "it has 100,043 characters; more than 100,000 are not run"
@@ -100,8 +108,9 @@ def test_fingerprints_are_those_of_stored_judgements(
 ) -> None:
     """With another one, every stored judgement is made again."""
     (file := tmp_path / "d").write_bytes(b"tables")
-    answer = SQLAnswer("q", "SELECT 2", error, "SELECT 1", "d", "e")
-    assert hash_inputs(answer, "d", {"d": file}, ["engine:sqlite"]) == expected
+    query, generation = Query("q", "", (), "SELECT 1", "d"), Generation("q", "SELECT 2", error)
+    inputs = query, generation, Retrieval("q", (TableId("e", "t"),)), "d"
+    assert hash_inputs(*inputs, {"d": file}, ["engine:sqlite"]) == expected
 
 
 def test_rows_are_counted_and_their_beginning_held(file: Path, pool: Pool, tmp_path: Path) -> None:

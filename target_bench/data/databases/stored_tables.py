@@ -53,7 +53,7 @@ def is_duckdb(path: Path) -> bool:
     """Return whether a file is a DuckDB database, by its first bytes."""
     from target_bench.sql.databases import find_engine
 
-    return find_engine("sqlite", path) == "duckdb"
+    return find_engine(path) == "duckdb"
 
 
 @contextmanager

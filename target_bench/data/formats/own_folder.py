@@ -180,7 +180,7 @@ def _survey_folder(release: Release) -> _Survey:
     for path in inside or release.matching("**/*", dead=True):
         name, shown = path.relative_to(base).as_posix(), release.relative(path)
         suffix = find_suffix(name)
-        if _has_database_name(path) and find_engine("sqlite", path) is None:
+        if _has_database_name(path) and find_engine(path) is None:
             suffix = None  # as of Thumbs.db of Windows
         table_id = compose(name.removesuffix(suffix or ""))
         if hidden := _find_hidden(shown):

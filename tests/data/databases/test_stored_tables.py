@@ -20,7 +20,7 @@ from target_bench.data.databases.built_files import build_file, write_sqlite
 from target_bench.data.databases.stored_tables import LazyRows, read_stored_tables
 from target_bench.data.table_text import Serializer
 from target_bench.data.tables import MemoryCorpus
-from target_bench.sql.judge import Copies
+from target_bench.sql.duckdb_copy import duckdb_copy
 
 N = 23
 
@@ -210,8 +210,7 @@ def test_what_is_damaged_is_made_again(tmp_path: Path, damage: Callable[[Path], 
 def test_a_damaged_copy_in_duckdb_changes_no_result() -> None:
     """The copy is made again before a statement runs on it."""
     path = _build_file()
-    copy = Copies("duckdb").get(path)
-    assert copy is not None
+    copy = duckdb_copy(path)
     assert copy.path.name == "copy.duckdb"
     content = copy.path.read_bytes()
     assert b"Oslo" in content
@@ -219,6 +218,6 @@ def test_a_damaged_copy_in_duckdb_changes_no_result() -> None:
     with pytest.warns(
         UserWarning, match=r"copy.duckdb of .*cities.sqlite is damaged .*; made again"
     ):
-        again = Copies("duckdb").get(path)
+        again = duckdb_copy(path)
     assert again == copy
     assert b"Nslo" not in copy.path.read_bytes()
