@@ -90,14 +90,15 @@ def submit(
         option("A YAML file that describes the system; without it, one to fill in is shown."),
     ] = None,
 ) -> None:
-    """Read the card, pack and say what was packed."""
+    """Refuse what cannot be packed, read the card, pack and say what was packed."""
     from target_bench.reporting.leaderboard.card import read_card
-    from target_bench.reporting.leaderboard.pack import add_retrievals, list_corpora, pack
+    from target_bench.reporting.leaderboard.pack import add_retrievals, pack, publish
     from target_bench.runs.find import find_run
 
     folders = add_retrievals([find_run(run, RUNS) for run in runs])
+    names = {publish(folder)[0].corpus for folder in folders}  # a refused run needs no card
     if card is None:
-        corpora = ", ".join(f"{name}: no" for name in list_corpora(folders))
+        corpora = ", ".join(f"{name}: no" for name in sorted(names))
         raise ConfigError(
             "--card: name a YAML file that describes the system, such as\n\n"
             f"{CARD.format(corpora=corpora)}"

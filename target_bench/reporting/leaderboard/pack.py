@@ -3,9 +3,10 @@
 import io
 import re
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import yaml
 from pydantic import ValidationError
@@ -15,14 +16,13 @@ from target_bench.core.credentials import without_secrets
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.files import atomic_write
 from target_bench.core.identity import reads_gold
-from target_bench.core.schema import Retrieval
 from target_bench.reporting.leaderboard.card import Card, describe_first_fault
 from target_bench.reporting.leaderboard.submission import (
     SUFFIX,
     RefusedError,
     RunManifest,
     check_lines,
-    check_registered,
+    check_repeatable,
     check_zip,
     read_runs,
 )
@@ -39,19 +39,9 @@ def pack(folders: Sequence[Path], card: Card, out: Path) -> Path:
         raise ConfigError(f"-o {out}: the name of a submission ends in {SUFFIX}")
     members = {"card.yaml": yaml.safe_dump(card.model_dump(mode="json"), allow_unicode=True)}
     for folder in add_retrievals(folders):
-        manifest = read_manifest(folder)
-        try:
-            asked, task = manifest.command, manifest.identity.task
-            check_registered(str(folder), task, _name_corpus(manifest), *asked.distractors)
-            run = _publish_manifest(folder, manifest)
-        except ValidationError as error:
-            raise ConfigError(
-                f"{folder}: cannot be submitted: {describe_first_fault(error)}"
-            ) from error
-        except RefusedError as error:
-            raise ConfigError(f"cannot be submitted: {error}") from None
+        run, lines = publish(folder)
         members[f"{folder.name}/manifest.json"] = run.model_dump_json(indent=1)
-        members[f"{folder.name}/{run.log.file}"] = _publish_log(folder, manifest, run)
+        members[f"{folder.name}/{run.log.file}"] = lines
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(members):
@@ -78,23 +68,64 @@ def add_retrievals(folders: Sequence[Path]) -> list[Path]:
     return sorted(found, key=lambda folder: (folder.name, folder))
 
 
-def list_corpora(folders: Sequence[Path]) -> list[str]:
-    """Return the names of the corpora that a card has to say something about."""
-    return sorted({_name_corpus(read_manifest(folder)) for folder in folders})
+def publish(folder: Path) -> tuple[RunManifest, str]:
+    """Return what a submission says of a run, and its predictions as lines, sorted by query.
 
-
-def _name_corpus(manifest: Manifest) -> str:
-    name = manifest.command.corpus
-    return "(made in Python)" if name is None else registry.spell_name("corpus", name)
-
-
-def _publish_manifest(folder: Path, manifest: Manifest) -> RunManifest:
+    They hold no times, no scores and nothing of the machine. A run that no board shows is refused.
+    """
+    manifest = read_manifest(folder)
     asked, identity = manifest.command, manifest.identity
-    run = Result(folder)
-    if run.run.status != "finished":
-        why = f" ({run.run.problem})" if run.run.status == "damaged" else ""
-        raise StoreError(f"{folder}: is {run.run.status}{why}; run the same command again")
     settings = registry.parse("task", asked.task or identity.task).settings
+    _check_publishable(folder, manifest, settings)
+    generator = publish_label(asked.generator, asked.generator_name)
+    ranked = folder if asked.retrieval_run is None else folder.parent / asked.retrieval_run
+    try:
+        run = RunManifest(
+            task=identity.task,
+            sets=bool(settings.get("sets")),
+            corpus=_name_corpus(manifest),
+            split=identity.split,
+            about=asked.about,
+            distractors=list(asked.distractors),
+            corpus_fingerprint=identity.corpus_fingerprint,
+            queries_fingerprint=identity.queries_fingerprint,
+            retriever=publish_label(asked.retriever, asked.retriever_name),
+            generator=generator if identity.has_answers else None,
+            top_k=list(read_manifest(ranked).identity.top_k),
+            retrieval=asked.retrieval_run,
+            date=(manifest.started or "")[:10],
+        )
+    except ValidationError as error:
+        raise ConfigError(
+            f"{folder}: cannot be submitted: {describe_first_fault(error)}"
+        ) from error
+    lines: dict[str, str] = {}
+    for name, value in run.log.read(folder, manifest.logs.get(run.log.file)).items():
+        hidden: dict[str, Any] = {"error": _keep_kind(value.error), "traceback": None}
+        if run.generator is None:
+            hidden |= {"scores": ()}
+        else:
+            hidden |= {"seconds": None, "cached": False, "shown_rows": ()}
+        lines[name] = run.log.to_json(replace(value, **hidden))
+    if len(lines) != manifest.queries:
+        raise StoreError(
+            f"{folder}: holds {len(lines)} predictions, but its scores are of "
+            f"{manifest.queries} queries; run the same command again"
+        )
+    return run, "".join(f"{lines[name]}\n" for name in sorted(lines))
+
+
+def _check_publishable(folder: Path, manifest: Manifest, settings: Mapping[str, str]) -> None:
+    """Refuse a run that others cannot repeat, or that is no result of a system on all queries."""
+    asked, identity = manifest.command, manifest.identity
+    try:
+        check_repeatable(str(folder), identity.task, _name_corpus(manifest), *asked.distractors)
+    except RefusedError as error:
+        raise ConfigError(f"cannot be submitted: {error}") from None
+    run = Result(folder).run
+    if run.status != "finished":
+        why = f" ({run.problem})" if run.status == "damaged" else ""
+        raise StoreError(f"{folder}: is {run.status}{why}; run the same command again")
     if odd := sorted(settings.keys() - SETTINGS):
         raise ConfigError(
             f"{folder}: was run with {odd[0]} of {identity.task}, and a board scores every run by "
@@ -111,51 +142,15 @@ def _publish_manifest(folder: Path, manifest: Manifest) -> RunManifest:
             f"{folder}: was run with --limit, on a part of the queries; run it without, as scores "
             "of a board are of all of them"
         )
-    generator = publish_label(asked.generator, asked.generator_name)
-    ranked = folder if asked.retrieval_run is None else folder.parent / asked.retrieval_run
-    return RunManifest(
-        task=identity.task,
-        sets=bool(settings.get("sets")),
-        corpus=_name_corpus(manifest),
-        split=identity.split,
-        about=asked.about,
-        distractors=list(asked.distractors),
-        corpus_fingerprint=identity.corpus_fingerprint,
-        queries_fingerprint=identity.queries_fingerprint,
-        retriever=publish_label(asked.retriever, asked.retriever_name),
-        generator=generator if identity.has_answers else None,
-        top_k=list(read_manifest(ranked).identity.top_k),
-        retrieval=asked.retrieval_run,
-        date=(manifest.started or "")[:10],
-    )
 
 
-def _publish_log(folder: Path, manifest: Manifest, run: RunManifest) -> str:
-    """Return the lines of predictions, sorted by query, without times, scores and tracebacks."""
-    lines: dict[str, str] = {}
-    for name, value in run.log.read(folder, manifest.logs.get(run.log.file)).items():
-        if isinstance(value, Retrieval):
-            value = replace(value, scores=(), error=_kind(value.error), traceback=None)
-        else:
-            value = replace(
-                value,
-                error=_kind(value.error),
-                traceback=None,
-                seconds=None,
-                cached=False,
-                shown_rows=(),
-            )
-        lines[name] = run.log.to_json(value)
-    if len(lines) != manifest.queries:
-        raise StoreError(
-            f"{folder}: holds {len(lines)} predictions, but its scores are of "
-            f"{manifest.queries} queries; run the same command again"
-        )
-    return "".join(f"{lines[name]}\n" for name in sorted(lines))
+def _name_corpus(manifest: Manifest) -> str:
+    name = manifest.command.corpus
+    return "(made in Python)" if name is None else registry.spell_name("corpus", name)
 
 
-def _kind(error: str | None) -> str | None:
-    """Return the kind of an error alone: the rest may hold paths, addresses or prompts."""
+def _keep_kind(error: str | None) -> str | None:
+    """Keep the kind of an error alone: the rest may hold paths, addresses or prompts."""
     if error is None:
         return None
     kind = error.partition(":")[0]

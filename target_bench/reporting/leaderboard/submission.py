@@ -257,8 +257,11 @@ def read_runs(archive: zipfile.ZipFile, card: Card) -> dict[str, RunManifest]:
     return runs
 
 
-def check_registered(where: str, task: str, *corpora: str) -> None:
-    """Refuse a task, corpus or set of distractors that others cannot load by its name."""
+def check_repeatable(where: str, task: str, *corpora: str) -> None:
+    """Refuse what others cannot load by its name: a task, a corpus, a set of distractors.
+
+    Refuse also a task whose scores they cannot compute again.
+    """
     if task not in registry.names("task"):
         raise RefusedError(
             f"{where}: task: {task!a} is not registered",
@@ -266,16 +269,23 @@ def check_registered(where: str, task: str, *corpora: str) -> None:
         )
     for name in (spec.partition(":")[0] for spec in corpora):
         if name not in registry.names("corpus"):
-            known = ", ".join(registry.names("corpus"))
+            names = ", ".join(registry.names("corpus"))
             raise RefusedError(
                 f"{where}: corpus {name[:60]!a} is not registered, so others cannot load it",
-                f"submit runs of {known}",
+                f"submit runs of {names}",
             )
+    judge = make_task(task).judge
+    if judge is not None and not judge.is_repeatable:
+        raise RefusedError(
+            f"{where}: task: a model judges answers to {task}, so that others cannot compute its "
+            "scores again",
+            "submit runs of other tasks",
+        )
 
 
 def _check_names(member: str, run: RunManifest) -> None:
     """See that task and corpora are registered here, and that the task is about such a run."""
-    check_registered(member, run.task, run.corpus, *run.distractors)
+    check_repeatable(member, run.task, run.corpus, *run.distractors)
     if run.sets and run.task != RANKING_TASK:
         raise RefusedError(f"{member}: sets: only {RANKING_TASK} is scored as sets of tables")
     task = run.make_task()
@@ -283,12 +293,6 @@ def _check_names(member: str, run: RunManifest) -> None:
         raise RefusedError(f"{member}: generator: {run.task} is about {task.answer}")
     if (task.source == "retrieved") != (run.retriever is not None):
         raise RefusedError(f"{member}: retriever: the tables of {run.task} are {task.source}")
-    if task.judge is not None and not task.judge.is_repeatable:
-        raise RefusedError(
-            f"{member}: task: a model judges answers to {run.task}, so that others cannot compute "
-            "its scores again",
-            "submit runs of other tasks",
-        )
 
 
 def check_lines(archive: zipfile.ZipFile, runs: Mapping[str, RunManifest]) -> None:

@@ -259,6 +259,20 @@ def test_from_run_to_site(inside: Inside, retrieval_run: Path) -> None:
     assert "chosen on validation" in page
 
 
+def test_a_run_is_refused_before_a_card_is_asked_for(
+    inside: Inside, runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody fills in a card for nothing, nor mends one."""
+    limited = _target(tmp_path).run("tfidf", limit=20)[0].folder
+    (tmp_path / "card.yaml").write_text("kind: magic")
+    for more in ([], ["--card", tmp_path / "card.yaml"]):
+        submit = ("leaderboard", "submit", *runs, limited, "-o", "a.tbs.zip", *more)
+        assert "was run with --limit" in inside.bad(2, *submit)
+    monkeypatch.setattr(AnswerJudge, "is_repeatable", False)
+    submit = ("leaderboard", "submit", *runs, "-o", "a.tbs.zip")
+    assert "a model judges answers to text_to_sql" in inside.bad(2, *submit)
+
+
 def test_exit_codes(inside: Inside, packed_retrieval: Path, tmp_path: Path) -> None:
     """A board shows what is accepted, and says what is not."""
     files = files_of(packed_retrieval)
