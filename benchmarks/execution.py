@@ -37,7 +37,7 @@ from rich.table import Table
 
 from target_bench.core.schema import Executed
 from target_bench.sql.engines import SQLite, SQLLimits
-from target_bench.sql.gold_results import GoldResults
+from target_bench.sql.gold_results import run_gold
 from target_bench.sql.worker import confine
 from target_bench.sql.workers import Pool, Worker
 
@@ -132,10 +132,9 @@ def _within_limits(tasks: list[Task], workers: int) -> tuple[list[Task], list[Ta
 def _judge_in_pool(tasks: list[Task], folder: Path, workers: int) -> list[bool]:
     golds = list(dict.fromkeys((task.database, task.gold) for task in tasks))
     with Pool(workers, LIMITS) as pool:
-        results = GoldResults(LIMITS, folder)
 
         def expected_of(worker: Worker, gold: tuple[Path, str]) -> Expected:
-            return gold, _rows(results.get_or_run(worker, *gold))
+            return gold, _rows(run_gold(worker, *gold, folder=folder))
 
         def verdict_of(worker: Worker, number: int) -> tuple[int, bool]:
             task = tasks[number]

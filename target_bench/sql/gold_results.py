@@ -30,60 +30,55 @@ _MOVING = re.compile(
 )
 
 
-class GoldResults:
-    """A store of gold results: each statement runs once for a state of its database.
+def run_gold(
+    worker: Worker, path: Path, sql: str, repeat: int = 1, folder: Path | None = None
+) -> Executed:
+    """Return the result of a gold statement, run in the worker if it is not recorded.
 
-    Run again every time: statements that ask for the time or for chance, those to be repeated
-    (their times have to be of today), and those that met a limit of time or memory.
+    Each runs once for a state of its database, but for statements that ask for the time or for
+    chance, those to be repeated (their times have to be of today), and those that met a limit of
+    time or memory. ``seconds`` are those of the run that was recorded. A statement whose database
+    cannot be read has the outcome ``unusable``. ``folder`` is that of the records; default: in the
+    cache folder.
+
+    Raises:
+        StoreError: a result cannot be recorded.
+        ConfigError, BudgetError: as for ``Worker.ask``.
     """
-
-    def __init__(self, limits: SQLLimits, folder: Path | None = None) -> None:
-        self._limits = limits
-        self._folder = cache_root() / "gold" if folder is None else folder
-
-    def get_or_run(self, worker: Worker, path: Path, sql: str, repeat: int = 1) -> Executed:
-        """Return the result of a statement, run in the worker if it is not recorded.
-
-        ``seconds`` are those of the run that was recorded. A statement whose database cannot be
-        read has the outcome ``unusable``.
-
-        Raises:
-            StoreError: a result cannot be recorded.
-            ConfigError, BudgetError: as for ``Worker.ask``.
-        """
+    try:
+        file = _find_file(folder or cache_root() / "gold", worker.limits, path, sql, repeat)
+        recorded = _read(file) if file else None
+        if recorded is not None:
+            return recorded
+        result = worker.run(path, sql, repeat)
+    except DataError as error:
+        return Executed("unusable", message=str(error))
+    died = result.message.startswith(PROCESS_ENDED)
+    if file and not died and result.outcome not in _PASSING:
+        record = {field.name: getattr(result, field.name) for field in fields(result)}
+        text = json.dumps(record, default=lambda cell: {"hex": cell.hex()})
         try:
-            file = self._find_file(path, sql, repeat)
-            stored = _read(file) if file else None
-            if stored is not None:
-                return stored
-            result = worker.run(path, sql, repeat)
-        except DataError as error:
-            return Executed("unusable", message=str(error))
-        died = result.message.startswith(PROCESS_ENDED)
-        if file and not died and result.outcome not in _PASSING:
-            record = {field.name: getattr(result, field.name) for field in fields(result)}
-            text = json.dumps(record, default=lambda cell: {"hex": cell.hex()})
-            try:
-                atomic_write(file, gzip.compress(text.encode(), compresslevel=1), durable=False)
-            except OSError as error:
-                raise StoreError(
-                    f"a gold result cannot be recorded in {file.parent}: {error.strerror}. Make "
-                    "room or fix its permissions, or name another folder with $TARGET_BENCH_CACHE."
-                ) from error
-        return result
+            atomic_write(file, gzip.compress(text.encode(), compresslevel=1), durable=False)
+        except OSError as error:
+            raise StoreError(
+                f"a gold result cannot be recorded in {file.parent}: {error.strerror}. Make "
+                "room or fix its permissions, or name another folder with $TARGET_BENCH_CACHE."
+            ) from error
+    return result
 
-    def _find_file(self, path: Path, sql: str, repeat: int) -> Path | None:
-        """Return the file of a statement's result, or None if it is not to be kept."""
-        if repeat > 1 or _MOVING.search(sql):
-            return None
-        engine = database(path).engine
-        version = sqlite3.sqlite_version if engine == "sqlite" else installed_version("duckdb")
-        try:
-            parts = [FORMAT, digest(path), engine, version, astuple(self._limits), sql]
-        except OSError:  # which the engine will tell
-            return None
-        key = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-        return self._folder / key[:2] / f"{key}.json.gz"
+
+def _find_file(folder: Path, limits: SQLLimits, path: Path, sql: str, repeat: int) -> Path | None:
+    """Return the file of a statement's result, or None if it is not to be kept."""
+    if repeat > 1 or _MOVING.search(sql):
+        return None
+    engine = database(path).engine
+    version = sqlite3.sqlite_version if engine == "sqlite" else installed_version("duckdb")
+    try:
+        parts = [FORMAT, digest(path), engine, version, astuple(limits), sql]
+    except OSError:  # which the engine will tell
+        return None
+    key = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+    return folder / key[:2] / f"{key}.json.gz"
 
 
 def _read(file: Path) -> Executed | None:

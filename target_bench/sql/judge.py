@@ -13,7 +13,7 @@ from target_bench.core.files import digest
 from target_bench.core.schema import Executed, Generation, Query, Retrieval
 from target_bench.metrics.sql import JudgedAnswer, LeftOut, Rule, judge_results
 from target_bench.sql.databases import database, find_engine
-from target_bench.sql.gold_results import GoldResults
+from target_bench.sql.gold_results import run_gold
 from target_bench.sql.normalisation import LONGEST, rewrite_for_test_suite
 from target_bench.sql.worker import Attempt, Jobs, Rows, preview, to_plain
 from target_bench.sql.workers import Pool, StoppedError, Worker
@@ -109,7 +109,7 @@ class Judge:
         self._databases = databases
         self._rule: Rule = rule
         self._repeats = repeats
-        self._golds = GoldResults(pool.limits, folder)
+        self._folder = folder
         # What met a limit is not tried again for another query: that would meet it again, and a
         # submission may hold it ten thousand times. Keys are the database, if any, and the text; of
         # a comparison that was stopped the gold, too: with another gold it may end.
@@ -196,7 +196,7 @@ class Judge:
         golds: list[Executed] = []
         for sql, _ in pairs:
             repeat = 1 if golds else self._repeats
-            golds.append(self._golds.get_or_run(worker, gold_file, sql, repeat))
+            golds.append(run_gold(worker, gold_file, sql, repeat, self._folder))
             if golds[-1].outcome == "unusable":
                 raise LeftOutError("unusable", golds[-1].message, golds[0])
         return golds, self._run_prediction(worker, file, pairs, golds) if file else []

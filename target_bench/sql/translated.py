@@ -13,6 +13,7 @@ from target_bench.metrics.sql import JudgedAnswer, Rule
 from target_bench.metrics.sql_results import same_rows
 from target_bench.sql.databases import EngineName, database
 from target_bench.sql.duckdb_copy import Copy, duckdb_copy
+from target_bench.sql.gold_results import run_gold
 from target_bench.sql.judge import Databases, Judge, LeftOutError, Pairs, list_rows
 from target_bench.sql.normalisation import LONGEST
 from target_bench.sql.worker import Attempt, Jobs, explain_difference
@@ -96,9 +97,9 @@ class TranslatedJudge(Judge):
             except (ValueError, StoppedError) as error:
                 reason = f"the gold has no translation: {error}"
                 raise LeftOutError("engines", reason, *here[:1]) from error
-            here.append(self._golds.get_or_run(worker, path, text, repeat))
+            here.append(run_gold(worker, path, text, repeat, self._folder))
             in_sqlite.append(
-                self._golds.get_or_run(worker, file, sql, repeat) if copy else here[-1]
+                run_gold(worker, file, sql, repeat, self._folder) if copy else here[-1]
             )
             for gold in (here[-1], in_sqlite[-1]):
                 if gold.outcome == "unusable":

@@ -13,7 +13,7 @@ import pytest
 from target_bench.core.errors import StoreError
 from target_bench.core.schema import Executed
 from target_bench.sql.engines import SQLLimits
-from target_bench.sql.gold_results import GoldResults
+from target_bench.sql.gold_results import run_gold
 from target_bench.sql.workers import Worker
 from tests.sql.written import duckdb_file, sqlite_file
 
@@ -48,7 +48,7 @@ Result = Callable[..., Executed]
 
 @pytest.fixture
 def result(counting: Counting, tmp_path: Path) -> Result:
-    return lambda *given: GoldResults(LIMITS, tmp_path / "gold").get_or_run(counting, *given)
+    return lambda path, sql: run_gold(counting, path, sql, folder=tmp_path / "gold")
 
 
 def test_a_statement_runs_once(counting: Counting, result: Result, people: Path) -> None:
@@ -60,7 +60,11 @@ def test_a_statement_runs_once(counting: Counting, result: Result, people: Path)
 
 
 def test_what_determines_a_result(
-    counting: Counting, result: Result, people: Path, tmp_path: Path
+    counting: Counting,
+    result: Result,
+    people: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     count = "SELECT count(*) FROM people"
     assert result(people, count).rows == ((4,),)
@@ -70,7 +74,8 @@ def test_what_determines_a_result(
     sqlite_file(people, "DELETE FROM people WHERE id = 1")
     assert result(people, count).rows == ((3,),)
     assert counting.ran == 2
-    GoldResults(SQLLimits(seconds=6), tmp_path / "gold").get_or_run(counting, people, count)
+    monkeypatch.setattr(counting, "limits", SQLLimits(seconds=6))
+    assert result(people, count).rows == ((3,),)
     assert counting.ran == 3
 
 
