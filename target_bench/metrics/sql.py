@@ -140,7 +140,7 @@ class JudgedAnswer:
         return cls(query_id, verdict, **scores, **others)
 
 
-def judge_results(
+def give_verdict(
     answer: JudgedAnswer,
     gold: Executed,
     predicted: Executed | None,

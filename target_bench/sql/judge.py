@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from target_bench.core.errors import DataError
 from target_bench.core.files import digest
 from target_bench.core.schema import Executed, Generation, Query, Retrieval
-from target_bench.metrics.sql import JudgedAnswer, LeftOut, Rule, judge_results
+from target_bench.metrics.sql import JudgedAnswer, LeftOut, Rule, give_verdict
 from target_bench.sql.databases import database, find_engine
 from target_bench.sql.gold_results import run_gold
 from target_bench.sql.normalisation import LONGEST, rewrite_for_test_suite
@@ -153,7 +153,7 @@ class Judge:
         try:
             if gold_file is None:
                 raise LeftOutError("missing", "the database of the query is missing")
-            golds, attempts = self._run(worker, gold_file, file, pairs)
+            golds, attempts = self._run_statements(worker, gold_file, file, pairs)
             if file == gold_file and attempts[0].executed.outcome == "unusable":
                 raise LeftOutError("unusable", attempts[0].executed.message, golds[0])
         except LeftOutError as error:
@@ -185,7 +185,7 @@ class Judge:
             return _Reading(sql, spiders, database_id)
         return _Reading(sql, problem=Executed("error", message=problem))
 
-    def _run(
+    def _run_statements(
         self, worker: Worker, gold_file: Path, file: Path | None, pairs: Pairs
     ) -> tuple[list[Executed], list[Attempt]]:
         """Run golds, and predictions if they have a file, each compared with its gold.
@@ -261,7 +261,7 @@ class Judge:
                 pair = (gold, predicted)
             values = {**first.values, **last.values}
             answer = replace(answer, rows=first.rows, result=first.preview)
-        answer = judge_results(answer, gold, predicted, values, self._rule, pair)
+        answer = give_verdict(answer, gold, predicted, values, self._rule, pair)
         if answer.verdict == "gold_failed":
             reason = f"gold: {pair[0].outcome}: {pair[0].message}"
         elif isinstance(problem, str):

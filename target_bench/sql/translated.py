@@ -60,7 +60,7 @@ class TranslatedJudge(Judge):
                     notes |= {f"{file.name} in DuckDB: {note}": None for note in copy.notes}
         return replace(answer, engine="duckdb", notes=tuple(notes))
 
-    def _run(
+    def _run_statements(
         self, worker: Worker, gold_file: Path, file: Path | None, pairs: Pairs
     ) -> tuple[list[Executed], list[Attempt]]:
         here, in_sqlite = self._run_golds(worker, gold_file, pairs)

@@ -1,7 +1,7 @@
 """Results judged as a run does it, without processes."""
 
 from target_bench.core.schema import Executed
-from target_bench.metrics.sql import JudgedAnswer, Rule, judge_results
+from target_bench.metrics.sql import JudgedAnswer, Rule, give_verdict
 from target_bench.metrics.sql_results import compare_results
 
 
@@ -22,4 +22,4 @@ def judge(
         if theirs and ours.outcome == theirs.outcome == "executed":
             values |= compare_results(rules, ours.rows, theirs.rows, gold_sql)
     compared = rewritten if rule == "spider" else None
-    return judge_results(JudgedAnswer("q"), gold, predicted, values, rule, compared)
+    return give_verdict(JudgedAnswer("q"), gold, predicted, values, rule, compared)
