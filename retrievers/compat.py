@@ -33,8 +33,8 @@ from target_bench.plugin_tools import (
     best_cosines,
     first_rows,
     make_part,
+    pair_with_corpora,
     plugin_identity,
-    tasks_and_corpora,
 )
 
 _Batch = dict[str, list[Any]]  # column -> one value per table
@@ -87,9 +87,11 @@ class _Benchmark:
         self._parts: list[tuple[str, Any, str | None]] = []
         for task in given or ["retrieval"]:
             corpora = _corpora(task)
-            named = task if corpora is None else (task[0], [corpus for corpus, _ in corpora])
             splits = [split for _, split in corpora or ()]
-            pairs = tasks_and_corpora(named)
+            if corpora is None:
+                pairs = pair_with_corpora(task)
+            else:
+                pairs = pair_with_corpora(task[0], [corpus for corpus, _ in corpora])
             for (text, corpus), split in zip(pairs, splits or [None] * len(pairs), strict=True):
                 if (text, corpus, split) not in self._parts:
                     self._parts.append((text, corpus, split))

@@ -222,7 +222,7 @@ def ask_to_pay(*estimates: "Estimate") -> bool:
 def describe_cost(estimate: "Estimate") -> str:
     """Say how much is about to be sent, and its cost."""
     if estimate.input_tokens is None:
-        most = f"up to {estimate.requests:,} {estimate.sent}"
+        most = f"up to {estimate.requests:,} {estimate.unit}"
         return f"{most} may be sent to a service that is paid for"
     unknown = "unknown (no prices or no max_tokens given)"
     cost = unknown if estimate.cost is None else f"about {estimate.cost:.4f}"

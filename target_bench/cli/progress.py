@@ -117,9 +117,10 @@ class TerminalObserver(Observer):
     def _label(self) -> str:
         return f"{self._name} ({self._failed:,} failed)" if self._failed else self._name
 
-    def waiting(self, reason: str, seconds: float) -> None:
+    def waiting(self, reason: str, seconds: float | None = None) -> None:
         """Say that nothing happens for a while, and why."""
-        self.say(f"Waiting {seconds:.0f} s: {clean(reason)}")
+        how_long = "Waiting" if seconds is None else f"Waiting {seconds:.0f} s"
+        self.say(f"{how_long}: {clean(reason)}")
 
     def warning(self, message: str) -> None:
         """Print a warning that was not printed before."""

@@ -116,7 +116,7 @@ def _choose_pairs(options: RunConfig, corpora: Sequence[str]) -> "list[Pair]":
     answers for; with ``all`` they are both.
     """
     from target_bench.core.registry import find_task
-    from target_bench.data.load import drop_repeated, tasks_and_corpora
+    from target_bench.data.load import drop_repeated, pair_with_corpora
 
     has_all = list(options.tasks) == [ALL]
     chosen: list[tuple[str, list[str]]] = []
@@ -139,7 +139,7 @@ def _choose_pairs(options: RunConfig, corpora: Sequence[str]) -> "list[Pair]":
         raise ConfigError(
             f"{', '.join(corpora)}: no question has a reference that a task can score"
         )
-    return drop_repeated(pair for each in chosen for pair in tasks_and_corpora(each))
+    return drop_repeated(pair for each in chosen for pair in pair_with_corpora(*each))
 
 
 def _find_answer_tasks(corpus: str, options: RunConfig) -> list[str]:
@@ -255,11 +255,11 @@ def score(
             scored.by = tuple(by or ())
             results.append(scored)
         return
-    from target_bench.data.load import drop_repeated, tasks_and_corpora
+    from target_bench.data.load import drop_repeated, pair_with_corpora
     from target_bench.harness.score_external import score_external
 
     corpora = _check_corpora([*([corpus] if corpus else []), *options.corpora])
-    pairs = drop_repeated(tasks_and_corpora((task or RANKING_TASK, corpora)))
+    pairs = drop_repeated(pair_with_corpora(task or RANKING_TASK, corpora))
     files = {"run_file": "--run", "predictions": "--predictions", "order": "--order"}
     spelling = {name: flag for name, flag in files.items() if is_on_line(context, name)}
     with print_at_end(form, verbose) as (observer, results):

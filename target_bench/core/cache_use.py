@@ -82,7 +82,7 @@ def note_cached_answers(generator: Any, any_cached: bool) -> None:
 
 @contextmanager
 def disable_caches() -> Iterator[None]:
-    """Disable the caches of results that cost no money, in this thread."""
+    """Disable the cache of embeddings in this thread; that of answers is still read."""
     token = _disabled.set(True)
     try:
         yield
@@ -91,5 +91,5 @@ def disable_caches() -> Iterator[None]:
 
 
 def are_disabled() -> bool:
-    """Return whether those caches are disabled in this thread."""
+    """Return whether the cache of embeddings is disabled in this thread."""
     return _disabled.get()

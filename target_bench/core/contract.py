@@ -104,7 +104,7 @@ class Retriever(ABC):
     def parts(self) -> Mapping[str, object]:
         """Return name -> plug-in that it uses, which becomes part of its identity. Default: none.
 
-        A plug-in that is a constructor argument has the name of the argument.
+        A plug-in that is a constructor argument goes by its name: then it is no setting besides.
         """
         return {}
 

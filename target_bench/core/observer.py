@@ -50,12 +50,12 @@ class Observer:
     def answered(self, generation: Generation) -> None:
         """Report an answer of a generator, or its failure: text, tokens, cost and seconds."""
 
-    def waiting(self, reason: str, seconds: float) -> None:
-        """Report that the run waits for some seconds; 0: not known, as for another process's lock.
+    def waiting(self, reason: str, seconds: float | None = None) -> None:
+        """Report that the run waits, and for how many seconds; None for another process's lock.
 
-        Default: a warning if it is not known.
+        Default: a warning where the seconds are not known.
         """
-        if not seconds:
+        if seconds is None:
             self.warning(reason)
 
     def warning(self, message: str) -> None:

@@ -27,9 +27,6 @@ from target_bench.data.selection import fitting_tasks
 CorpusLike = str | Path | Dataset
 """A corpus by name, by path, or loaded already."""
 
-TaskLike = str | tuple[str, CorpusLike | Sequence[CorpusLike]]
-"""A task by name, for all corpora that serve it or with its corpora."""
-
 _ALIASES = {**SPLIT_ALIASES, "mini-dev": "mini_dev", "minidev": "mini_dev"}
 HUB_PREFIX = "hf:"
 """How a data set of the hub is named as a corpus: ``hf:owner/name@revision``."""
@@ -231,31 +228,34 @@ def split_of(plugin: CorpusLoader, split: str | None) -> str:
     )
 
 
-def tasks_and_corpora(task: TaskLike) -> list[tuple[str, CorpusLike]]:
-    """Return the (task, corpus) pairs that a task, or a task with corpora, stands for.
+def pair_with_corpora(
+    task: str, corpora: CorpusLike | Sequence[CorpusLike] | None = None
+) -> list[tuple[str, CorpusLike]]:
+    """Return a pair of the task with each corpus, after a check that the corpora serve it.
 
     ```python
-    from target_bench.plugin_tools import tasks_and_corpora
+    from target_bench.plugin_tools import pair_with_corpora
 
-    print(tasks_and_corpora(("table-to-text", ["mini"])))  # [('table_to_text', 'mini')]
+    print(pair_with_corpora("table-to-text", ["mini"]))  # [('table_to_text', 'mini')]
     ```
 
-    Tasks are spelled by ``spell_task``.
+    Args:
+        task: its name, with settings perhaps; the pairs have it as ``spell_task`` spells it.
+        corpora: one or several; default: all that serve the task.
 
     Raises:
         ConfigError: an unknown task or corpus, or a corpus that does not serve the task.
         DataError: there is nothing readable at a path.
     """
-    written, corpora = task if isinstance(task, tuple) and len(task) == 2 else (task, None)
-    if not isinstance(written, str):
+    if not isinstance(task, str):
         raise ConfigError(
-            f"{written!r:.100} is no task: expected its name, as 'qa', or the place of a class of "
-            "your own, as 'my_task.py:Mine'"
+            f"{task!r:.100} is no task: expected its name, as 'qa', or a class of your own, as "
+            "'my_task.py:Mine'"
         )
-    is_task = registry.is_known("task", registry.parse("task", written).target)
-    if not is_task and (is_path(written) or registry.is_known("corpus", written)):
-        raise ConfigError(f"{written!r} is a corpus, and a task is expected, as 'retrieval'")
-    text, cls = spell_task(written), find_task(written)
+    is_task = registry.is_known("task", registry.parse("task", task).target)
+    if not is_task and (is_path(task) or registry.is_known("corpus", task)):
+        raise ConfigError(f"{task!r} is a corpus, and a task is expected, as 'retrieval'")
+    text, cls = spell_task(task), find_task(task)
     if corpora is None:
         names = registry.list_importable("corpus")
         return [(text, name) for name in names if _serves(loader(name).info, cls)]

@@ -55,7 +55,7 @@ def begin_run(
     # The name of a folder says that its rankings are only of the questions about one task.
     about = dataset.only_about if generator is None else None
     run = open_run(config.out, _list_words(manifest, about), manifest)
-    with run.locked(lambda message: observer.waiting(message, 0.0)):
+    with run.locked(observer.waiting):
         is_new = run.is_new
         # A metric may be edited without making another run: its new code is recorded.
         # ``score_again`` has stored records for plug-ins, so the code recorded of these is kept.
@@ -153,13 +153,10 @@ def identify_rankings(
     config: RunConfig, task: Task[Any], dataset: Dataset, retriever: System
 ) -> Identity:
     """Return all that can change rankings or their scores; its hash names the run folder."""
-    fingerprint = queries_fingerprint(dataset.queries)
-    return Identity.from_json(
-        {
-            **_identify_scores(task, dataset, fingerprint, config.top_k),
-            "top_k": config.top_k,
-            "retriever": retriever.identity,
-        }
+    return Identity.make(
+        **_identify_scores(task, dataset, queries_fingerprint(dataset.queries), config.top_k),
+        top_k=config.top_k,
+        retriever=retriever.identity,
     )
 
 
@@ -172,30 +169,27 @@ def identify_answers(
     prompter: PromptWriter,
 ) -> Identity:
     """Return all that can change answers or their scores; its hash names the run folder."""
-    max_tables = limit_prompt_tables(config, task, dataset, retriever)
-    source: dict[str, Any]
-    if retriever is None:
-        entry, most = "given", _count_given(task, dataset)
-        source = {"source": task.source}
-        # The fingerprint of queries sorts their gold tables; a prompt shows them in their order.
-        given = {query.id: given_tables(task, query) for query in dataset.queries}
-        unsorted = {i: tables for i, tables in given.items() if [*tables] != sorted(tables)}
-        if unsorted:
-            order = json.dumps(sorted(unsorted.items())).encode()
-            source["order"] = hashlib.sha256(order).hexdigest()[:12]
-    else:
-        entry, most = "retrieval", config.top_k[-1]
-        source = {"retriever": retriever.identity, "depth": most}
-    if max_tables < most:
-        source["tables"] = max_tables
-    return Identity.from_json(
-        {
-            **_identify_scores(task, dataset, answers_fingerprint(dataset.queries)),
-            entry: source,
-            "generator": generator.identity,
-            "prompt": prompter.identity if generator.prompt is None else generator.prompt,
-        }
-    )
+    entries = {
+        **_identify_scores(task, dataset, answers_fingerprint(dataset.queries)),
+        "generator": generator.identity,
+        "prompt": prompter.identity if generator.prompt is None else generator.prompt,
+    }
+    n_tables = limit_prompt_tables(config, task, dataset, retriever)
+    if retriever is not None:
+        depth = config.top_k[-1]
+        limited = {"tables": n_tables} if n_tables < depth else {}
+        return Identity.make(
+            **entries, retrieval={"retriever": retriever.identity, "depth": depth, **limited}
+        )
+    limited = {"tables": n_tables} if n_tables < _count_given(task, dataset) else {}
+    # The fingerprint of queries sorts their gold tables; a prompt shows them in their order.
+    given = {query.id: given_tables(task, query) for query in dataset.queries}
+    unsorted = {i: tables for i, tables in given.items() if [*tables] != sorted(tables)}
+    order = {}
+    if unsorted:
+        content = json.dumps(sorted(unsorted.items())).encode()
+        order["order"] = hashlib.sha256(content).hexdigest()[:12]
+    return Identity.make(**entries, given={"source": task.source, **order, **limited})
 
 
 def _identify_scores(

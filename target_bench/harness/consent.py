@@ -20,21 +20,21 @@ class Estimate:
             judge, how many answers.
         input_tokens: about how many tokens they have together, or None where that is not known.
         cost: about what they cost, answers of full length included, or None without prices.
-        sent: what ``requests`` counts where ``input_tokens`` is None.
+        unit: what ``requests`` counts where ``input_tokens`` is None: ``texts`` or ``answers``.
     """
 
     plugin: str
     requests: int
     input_tokens: int | None = None
     cost: float | None = None
-    sent: str = "texts"
+    unit: str = "texts"
 
 
 def estimate_judge(task: Task[Any], label: str, n_answers: int) -> Estimate | None:
     """Return the answers that a judge would look at, at most; None if that costs nothing."""
     if not n_answers or not is_paid(task):
         return None
-    return Estimate(f"{label}: judge", n_answers, sent="answers")
+    return Estimate(f"{label}: judge", n_answers, unit="answers")
 
 
 def estimate_generator(

@@ -32,13 +32,13 @@ from target_bench.data.load import (
     CorpusLike,
     drop_repeated,
     load_once,
-    tasks_and_corpora,
+    pair_with_corpora,
 )
 from target_bench.data.selection import limit_queries, select_queries
 from target_bench.harness.consent import Confirm
 from target_bench.harness.run_system import run_system
 from target_bench.harness.systems import GeneratorLike, System, make_generator, make_retriever
-from target_bench.metrics.scores import check_names
+from target_bench.metrics.scores import refuse_built_in_names
 from target_bench.runs import slicing
 from target_bench.runs.result import Result, Results
 
@@ -114,7 +114,7 @@ def evaluate(
     if not tasks:
         raise ConfigError("task=[]: expected a task, as 'retrieval', or a list of them")
     retrievers: Sequence[Any] = retriever if isinstance(retriever, list | tuple) else [retriever]
-    pairs = drop_repeated(pair for text in tasks for pair in tasks_and_corpora((text, corpus)))
+    pairs = drop_repeated(pair for text in tasks for pair in pair_with_corpora(text, corpus))
     config = RunConfig(split=split, top_k=top_k, out=out, data_dir=data_dir, **options)
     if observer is not None and not isinstance(observer, Observer):
         raise ConfigError(f"observer={observer!r:.100}: expected a target_bench.Observer")
@@ -154,7 +154,8 @@ def evaluate_pairs(
     check_tasks(pairs, config)
     tasks = {text: make_task(text) for text, _ in pairs}
     systems = _make_retrievers(retrievers, names, tasks, observer)
-    if systems[0] is not None:
+    has_answers = any(task.answer != "ranking" for task in tasks.values())
+    if has_answers and any(system is not None for system in systems):
         config.check_prompt_tables()
     check_names_differ(each for each in generators if isinstance(each, str))
     generators_by_task: dict[str, list[System | None]] = {
@@ -197,7 +198,7 @@ def check_tasks(pairs: Iterable[Pair], config: RunConfig) -> None:
     for text in texts:
         registry.create("task", text)
     if config.metrics:
-        check_names(config.metrics)
+        refuse_built_in_names(config.metrics)
         check_metrics(config.metrics, {text: find_task(text) for text in texts})
 
 

@@ -28,7 +28,7 @@ from target_bench.runs.run import Run
 from target_bench.runs.times import StageTime
 
 MOST_FAILURES = 10
-"""Failures before any success that end a run: what fails on every query is a fault of its own."""
+"""Failures before any success that end a run: a plug-in that fails on every query is broken."""
 
 _PROBES = 59
 """Queries, spread evenly, that are asked at every cutoff to see whether a ranking depends on k.
@@ -125,7 +125,7 @@ def _ask(
                     plugin, batch, top_k[-1], tables, most_failures, retriever.reads_gold
                 )
             seconds += took.seconds
-            batch = batch[: len(rankings)]  # the first ones alone where all fail
+            batch = batch[: len(rankings)]  # only the first ones where all fail
             probed = [r for r in rankings if r.query_id in probes and r.error is None]
             if probed:
                 ids = {ranking.query_id for ranking in probed}
@@ -189,18 +189,18 @@ def _compare_cutoffs(
     dataset: Dataset,
     top_k: Sequence[int],
     probes: Sequence[Query],
-    deep: Sequence[Retrieval],
+    largest: Sequence[Retrieval],
 ) -> Literal["same", "depends on k", "random"]:
-    """Compare rankings at the smaller cutoffs with the heads of those at the largest."""
+    """Compare rankings at the smaller cutoffs with those at the largest, cut there."""
 
     def ask(k: int) -> list[Retrieval]:
         return retrieve_tables(plugin, probes, k, dataset.corpus.shuffled)
 
     for k in top_k[:-1]:
-        pairs = [(d, s) for d, s in zip(deep, ask(k), strict=True) if s.error is None]
-        if any(at_most.tables[:k] != at_k.tables for at_most, at_k in pairs):
+        pairs = zip(largest, ask(k), strict=True)
+        if any(at_k.error is None and whole.tables[:k] != at_k.tables for whole, at_k in pairs):
             again = [ranking.tables for ranking in ask(top_k[-1])]
-            is_random = again != [ranking.tables for ranking in deep]
+            is_random = again != [ranking.tables for ranking in largest]
             return "random" if is_random else "depends on k"
     return "same"
 
@@ -216,10 +216,10 @@ def _add_cutoffs(
     merged = list(rankings)
     for k in top_k[:-1]:
         at_k = retrieve_tables(plugin, queries, k, dataset.corpus.shuffled)
-        for i, (deep, shallow) in enumerate(zip(merged, at_k, strict=True)):
-            if deep.error is None:
-                cut = {**deep.at, k: shallow.tables}
-                merged[i] = shallow if shallow.error else replace(deep, at=cut)
+        for i, (ranking, shorter) in enumerate(zip(merged, at_k, strict=True)):
+            if ranking.error is None:
+                at = {**ranking.at, k: shorter.tables}
+                merged[i] = shorter if shorter.error else replace(ranking, at=at)
     return merged
 
 
@@ -240,7 +240,7 @@ def _fault(
     problem, line_of_user = split_user_line(str(ranking.error))
     fault = PluginError(
         f"retriever {retriever.label} failed on the first {n_failed} queries of "
-        f"{dataset.info.name} {dataset.split}, of {query.id!r}: {problem}\n"
+        f"{dataset.info.name} {dataset.split}; the error of {query.id!r} was: {problem}\n"
         f"The query is {query.text[:200]!r}.\nFix the retriever and run again.{line_of_user}"
     )
     if ranking.traceback:
@@ -256,7 +256,8 @@ def _record_times(
     retrieve: StageTime | None = None,
 ) -> None:
     stages = {"load": StageTime(load_seconds)}
-    if embed and retrieve and not is_bound(retriever.identity):  # no bound is a system
+    # How long ``oracle`` and ``no-context`` take says nothing: nobody would use them.
+    if embed and retrieve and not is_bound(retriever.identity):
         stages |= {"embed_corpus": embed, "retrieve": retrieve}
     run.write_manifest(**times.add_times(run.manifest, "timed_queries", stages))
 
@@ -264,7 +265,7 @@ def _record_times(
 def count_timed(config: RunConfig, dataset: Dataset) -> int:
     """Return how often single queries are asked for their latency, at most.
 
-    They are asked without caches, those of a service that is paid for too.
+    Recorded embeddings are not read for these, not even paid ones; recorded answers are.
     """
     return min(config.latency, MOST_TIMED, len(dataset.queries)) + _WARM_UP * (config.latency > 0)
 
@@ -278,8 +279,7 @@ def _time_single_queries(
 ) -> None:
     """Record the latency of single queries, spread evenly over these, apart from throughput.
 
-    Recorded embeddings are not read; caches that are, such as answers of a model, which are not
-    paid for twice, are named.
+    Recorded embeddings are not read, not even paid ones; recorded answers are, and are named.
     """
     from threadpoolctl import threadpool_info
 

@@ -39,7 +39,7 @@ from target_bench.core.task import Outputs, Predictions, Task, has_reference
 from target_bench.core.text_tables import count_noun
 from target_bench.data.selection import select_queries
 from target_bench.metrics import stats
-from target_bench.metrics.scores import check_names, find_spec, in_order, is_built_in
+from target_bench.metrics.scores import find_spec, in_order, is_built_in, refuse_built_in_names
 from target_bench.models.answer_reading import check_time
 from target_bench.runs.slicing import read_properties, report_parts
 
@@ -252,7 +252,7 @@ def list_metrics(
     more: Sequence[MetricLike] = (),
 ) -> Sequence[Metric[Any]]:
     """List the metrics of a task, and more that were asked for; none without queries."""
-    check_names(more)
+    refuse_built_in_names(more)
     metrics = [resolve_metric(each) for each in task.metrics(queries, ks)] if queries else []
     if more and queries:
         metrics = combine_metrics(task, metrics, more, ks)
@@ -479,7 +479,7 @@ def _count_answers(
         failed=len(answers) - len(given),
         unparsed=unparsed,
         truncated=sum(answer.truncated for answer in answers.values()),  # of its prompt
-        cut=sum(answer.finish_reason == "length" for answer in given),
+        cut=sum(answer.finish_reason == "length" for answer in given),  # at its token limit
         input_tokens=_sum(answer.input_tokens for answer in answers.values()),
         output_tokens=_sum(answer.output_tokens for answer in answers.values()),
         cost=_sum(answer.cost for answer in answers.values()),

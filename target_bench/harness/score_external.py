@@ -13,7 +13,7 @@ from target_bench.core.registry import make_task
 from target_bench.core.run_config import RunConfig, add_columns
 from target_bench.core.schema import Dataset
 from target_bench.core.settings import read_texts
-from target_bench.data.load import CorpusLike, tasks_and_corpora
+from target_bench.data.load import CorpusLike, pair_with_corpora
 from target_bench.data.selection import limit_queries
 from target_bench.harness.consent import Confirm
 from target_bench.harness.evaluate import (
@@ -53,7 +53,7 @@ def score_file(
     if columns := options.pop("columns", None):
         (corpus,) = add_columns(corpus, columns)
     [result] = score_external(
-        tasks_and_corpora((task, corpus)),
+        pair_with_corpora(task, corpus),
         RunConfig(data_dir=data_dir, **options),
         run_file=run_file,
         predictions=predictions,

@@ -25,7 +25,7 @@ from target_bench.harness.begin import (
 from target_bench.harness.consent import Confirm
 from target_bench.harness.run_system import choose_ranking_task, run_retriever, run_system
 from target_bench.harness.systems import System, make_generator, make_retriever
-from target_bench.metrics.scores import check_names
+from target_bench.metrics.scores import refuse_built_in_names
 from target_bench.runs.manifest import Manifest, answers_fingerprint, queries_fingerprint
 from target_bench.runs.result import Result
 
@@ -107,7 +107,7 @@ def score_again(
             f"target-bench run --task {text} uses its rankings again"
         )
     made = make_task(text)
-    check_names(metrics)
+    refuse_built_in_names(metrics)
     check_metrics(metrics, {made.name: made})
     earlier = _list_earlier_metrics(result, metrics, observer)
     config = RunConfig(out=result.folder.resolve().parent, metrics=(*metrics, *earlier))
@@ -157,7 +157,7 @@ def _list_earlier_metrics(
     earlier = []
     for text in texts:
         try:
-            check_names([text])
+            refuse_built_in_names([text])
             if resolve_metric(text).spec.name not in names:
                 earlier.append(text)
         except ConfigError as error:

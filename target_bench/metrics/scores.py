@@ -66,7 +66,7 @@ def is_built_in(name: str) -> bool:
     return _find_built_in(name) is not None
 
 
-def check_names(metrics: Iterable[MetricLike]) -> None:
+def refuse_built_in_names(metrics: Iterable[MetricLike]) -> None:
     """Refuse a metric of a user that has the name of a metric of this package."""
     for metric in map(resolve_metric, metrics):
         is_own = type(metric).__module__.startswith("target_bench.")

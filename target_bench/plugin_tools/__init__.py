@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from target_bench.core.schema import Field, Format, RowLimit
     from target_bench.data.formats.csv_files import csv_grid
     from target_bench.data.formats.queries import read_log
-    from target_bench.data.load import tasks_and_corpora
+    from target_bench.data.load import pair_with_corpora
     from target_bench.data.table_text import WORDS, Analyzer, first_rows, stop_words
     from target_bench.models.encoders.encoding import Encoding
     from target_bench.models.generator_calls import ask_generator
@@ -58,7 +58,7 @@ _HOME = {
     "plugin_identity": "core.identity",
     "read_log": "data.formats.queries",
     "stop_words": "data.table_text",
-    "tasks_and_corpora": "data.load",
+    "pair_with_corpora": "data.load",
     "texts": "core.release",
     "without_secrets": "core.credentials",
 }
@@ -92,10 +92,10 @@ __all__ = [
     "looks_secret",
     "make_part",
     "note_cached",
+    "pair_with_corpora",
     "plugin_identity",
     "read_log",
     "stop_words",
-    "tasks_and_corpora",
     "texts",
     "without_secrets",
 ]

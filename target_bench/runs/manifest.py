@@ -62,9 +62,9 @@ class Identity(Entries):
     own_retriever: dict[str, Any] | None = Field(None, alias="retriever")
 
     @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> "Identity":
-        """Make an identity of values that JSON can hold."""
-        return cls.model_validate(_to_plain_json(content))
+    def make(cls, **entries: Any) -> "Identity":
+        """Make an identity of entries that JSON can hold, as they will be read again."""
+        return cls.model_validate(_to_plain_json(entries))
 
     @cached_property
     def content(self) -> dict[str, Any]:

@@ -76,9 +76,10 @@ def read_run_file(path: Path, dataset: Dataset) -> RunFile:
     """Read a file of rankings, plain or gzipped.
 
     In a TREC run a table is its id, or ``database/table`` where there are databases. JSON lines are
-    read as the log of a run: a ranking replaces a recorded error of the same query, and one with
-    ``at`` one without. In both, tables are ordered by their scores, as those of a retriever: the
-    rank column and the order of lines do not break ties.
+    read as the log of a run, in which a query may have several lines: a later line replaces an
+    error, and one with rankings at smaller cutoffs (``at``), or an error, one without. In both,
+    tables are ordered by their scores, as those of a retriever: the rank column and the order of
+    lines do not break ties.
     """
     if not path.is_file():
         raise DataError(f"--run {path}: there is no such file (of a run folder: retrieval.jsonl)")
@@ -189,8 +190,9 @@ def _parse_trec(release: Release, path: Path, names: _Names) -> Iterator[_Entry]
         ranking = rankings.setdefault(query_id, {})
         if table in ranking:
             raise DataError(f"{where}: query {query_id!r} has table {table} a second time")
-        ranking[table] = (rank, -score)  # tools that do not count ranks write one on all lines
+        ranking[table] = (rank, -score)  # a tool that counts no ranks writes 1 on every line
     for query_id, ranking in rankings.items():
+        # In the order of the file, in which scores that rise are distances; then scores decide.
         tables = sorted(ranking, key=ranking.__getitem__)
         yield _Entry(str(path), query_id, tables, [-ranking[table][1] for table in tables])
 

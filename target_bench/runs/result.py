@@ -74,17 +74,17 @@ class Result:
 
     Args:
         run: the run, or its folder.
-        queries: the queries that were asked, if they are at hand; the folder has no texts of them.
+        all_queries: the queries of the run, if they are at hand; the folder has no texts of them.
 
     Attributes:
         run: what the folder holds beside the scores: manifest, rankings, answers, status.
         by: properties of the queries, each of whose values gets scores where results are printed.
     """
 
-    def __init__(self, run: Run | str | Path, queries: Sequence[Query] = ()) -> None:
+    def __init__(self, run: Run | str | Path, all_queries: Sequence[Query] = ()) -> None:
         self.run = run if isinstance(run, Run) else Run(run)
         self.by: tuple[str, ...] = ()
-        self._asked_queries = queries
+        self._all_queries = all_queries
 
     def __getitem__(self, metric: str) -> Score:
         """Return the score of a metric, also of the rankings that answers are built on.
@@ -436,7 +436,7 @@ def read_runs(root: str | Path = "runs") -> Results:
 
 def _to_columns(result: Result) -> dict[str, list[Any]]:
     """Return column -> value of each query: what was run, the query, its ranking and its answer."""
-    asked = {query.id: query for query in result._asked_queries}
+    asked = {query.id: query for query in result._all_queries}
     ids = list(result.queries.ids)
     if asked:  # in the order of the dataset; of answers those without a reference too
         scored = set(ids)

@@ -11,7 +11,7 @@ from target_bench.core import registry
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import TableId
 from target_bench.data.cache import TABLES
-from target_bench.data.load import tasks_and_corpora
+from target_bench.data.load import pair_with_corpora
 from target_bench.data.reading import read_part
 from tests.builders import tarred
 from tests.data.written import asked, write_own
@@ -65,7 +65,7 @@ def test_it_has_no_questions(folder: Path) -> None:
     assert described.exit_code == 0, described.output
     assert "tables: 2" in described.output
     with pytest.raises(ConfigError, match=r"serves none \(mix it in: --distractors wikitables2019"):
-        tasks_and_corpora(("retrieval", "wikitables2019"))
+        pair_with_corpora("retrieval", "wikitables2019")
 
 
 def test_without_archives(tmp_path: Path) -> None:

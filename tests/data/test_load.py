@@ -17,7 +17,7 @@ from target_bench.data.load import (
     load,
     load_once,
     loader,
-    tasks_and_corpora,
+    pair_with_corpora,
 )
 from target_bench.data.selection import limit_queries, select_queries
 from tests.builders import Recorder, ottqa_question, ottqa_table, write_ottqa
@@ -140,11 +140,11 @@ def test_tasks_by_any_name(names: tuple[str, ...], short: str) -> None:
 
 
 def test_a_task_alone_is_about_every_corpus_that_serves_it() -> None:
-    pairs = tasks_and_corpora("qa")
+    pairs = pair_with_corpora("qa")
     assert {task for task, _ in pairs} == {"question_answering"}
     assert {"mini", "fetaqa", "ottqa"} <= {corpus for _, corpus in pairs}
     assert "tabfact" not in {corpus for _, corpus in pairs}
-    assert ("fact_verification", "tabfact") in tasks_and_corpora("fv")
+    assert ("fact_verification", "tabfact") in pair_with_corpora("fv")
 
 
 NO_QA = replace(MINI, info=replace(MINI.info, tasks=("retrieval",)))
@@ -153,12 +153,11 @@ NO_QA = replace(MINI, info=replace(MINI.info, tasks=("retrieval",)))
 @pytest.mark.parametrize(
     ("task", "fault"),
     [
-        ("mini", "is a corpus, and a task is expected, as 'retrieval'"),
-        ("Spider-Test", "unknown task 'Spider-Test'"),
-        ("./tables", "is a corpus, and a task is expected"),
+        (("mini",), "is a corpus, and a task is expected, as 'retrieval'"),
+        (("Spider-Test",), "unknown task 'Spider-Test'"),
+        (("./tables",), "is a corpus, and a task is expected"),
         (("mini", "retrieval"), "is a corpus, and a task is expected"),
-        (3, "is no task: expected its name"),
-        (("qa", "mini", "ottqa"), "is no task: expected its name"),
+        ((3,), "is no task: expected its name"),
         ((MINI, "qa"), "is no task: expected its name"),
         (("qa", "tabfact"), "corpus tabfact does not serve the task question_answering; it serves"),
         (("fv", "fetaqa"), r"fetaqa does not serve the task fact_ver.* its kind \(label\)"),
@@ -168,24 +167,24 @@ NO_QA = replace(MINI, info=replace(MINI.info, tasks=("retrieval",)))
 )
 def test_what_is_no_task_with_its_corpora(task: Any, fault: str) -> None:
     with pytest.raises(ConfigError, match=fault):
-        tasks_and_corpora(task)
+        pair_with_corpora(*task)
 
 
 def test_sql_of_a_database_beside_tables_names_the_database(tmp_path: Path) -> None:
     (tmp_path / "shop.sqlite").touch()
     (tmp_path / "predictions.jsonl").write_text('{"query_id": "1", "answer": "SELECT 1"}\n')
     with pytest.raises(ConfigError, match=r"For SQL name the database alone.*shop\.sqlite$"):
-        tasks_and_corpora(("text-to-sql", str(tmp_path)))
+        pair_with_corpora("text-to-sql", str(tmp_path))
 
 
 def test_a_corpus_that_is_named_twice_is_run_once() -> None:
     """Under any of its names; two datasets are two, even under one name."""
-    pairs = tasks_and_corpora(("retrieval", ["ottqa", "OTT-QA", "mini", "ottqa"]))
+    pairs = pair_with_corpora("retrieval", ["ottqa", "OTT-QA", "mini", "ottqa"])
     assert drop_repeated(pairs) == [("retrieval", "ottqa"), ("retrieval", "mini")]
     both = [("retrieval", "mini"), ("question_answering", "mini")]
     assert drop_repeated([*both, *both]) == both
     other = replace(MINI, queries=MINI.queries[:3])
-    assert len(drop_repeated(tasks_and_corpora(("retrieval", [MINI, other, MINI])))) == 2
+    assert len(drop_repeated(pair_with_corpora("retrieval", [MINI, other, MINI]))) == 2
 
 
 # loading each split once, and the queries of a task

@@ -163,6 +163,11 @@ def test_invalid_keywords(tmp_path: Path, given: dict[str, Any], message: str) -
     assert not list(tmp_path.iterdir())
 
 
+def test_retrieval_writes_no_prompts(tmp_path: Path) -> None:
+    (result,) = evaluate("bm25", "mini", tables=20, limit=2, out=tmp_path)
+    assert result.run.is_scored
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

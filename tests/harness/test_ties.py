@@ -13,6 +13,7 @@ from target_bench.data.reading import make_dataset
 from target_bench.data.selection import sample_queries
 from target_bench.data.tables import MemoryCorpus
 from target_bench.harness.score_external import score_external
+from target_bench.harness.stored import score_again
 from target_bench.runs.result import Result
 from tests.builders import Recorder
 from tests.data.written import table
@@ -54,6 +55,20 @@ def test_equal_scores_find_what_chance_finds(tmp_path: Path) -> None:
         assert result.scores["recall@10"].value <= 0.06, "10 of 400 tables for 100 questions"
         assert result.stored.counts.cut == 100
         assert any("a cutoff divides tables of equal score" in text for text in observer.warnings)
+
+
+def test_ties_of_our_own_retrievers_need_no_advice(tmp_path: Path) -> None:
+    """Neither when they are run nor when a stored run is scored again."""
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    for name in NAMES[:6]:
+        (folder / f"{name}.csv").write_text("a,b\n1,2\n")
+    (folder / "queries.csv").write_text("query_id,query,table_id\nq,a 1,t1\n")
+    observer = Recorder()
+    (result,) = evaluate("bm25", folder, top_k=[2], out=tmp_path / "runs", observer=observer)
+    again = score_again(result, observer=observer)
+    assert result.stored.counts.cut == again.stored.counts.cut == 1
+    assert not [text for text in observer.warnings if "a cutoff divides" in text]
 
 
 @pytest.mark.parametrize("names", [NAMES[:6], NAMES[5::-1]])

@@ -9,7 +9,7 @@ import pytest
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
 from target_bench.core.registry import find_task, spell_task
-from target_bench.data.load import tasks_and_corpora
+from target_bench.data.load import pair_with_corpora
 from target_bench.harness.stored import score_again
 from target_bench.harness.sweeps.grid import read_cells
 from target_bench.harness.yaml_file import YamlFile
@@ -58,7 +58,7 @@ def test_a_task_of_a_file(tmp_path: Path) -> None:
     text = f"{tmp_path}/own.py:Echo:bertscore=m"
     assert registry.create("task", text).bertscore == "m"
     assert find_task(text).name == "question_answering"
-    assert tasks_and_corpora((text, "mini")) == [(text, "mini")]
+    assert pair_with_corpora(text, "mini") == [(text, "mini")]
     with pytest.raises(ConfigError, match=r"pathlib:Path is not a task: it does not inherit"):
         find_task("pathlib:Path")
 

@@ -225,7 +225,7 @@ class CellOutcome:
 
 def run_cell(cell: SweepCell, observer: Observer) -> CellOutcome:
     """Run a cell, or resume it; only an interruption leaves it as an exception."""
-    from target_bench.data.load import tasks_and_corpora
+    from target_bench.data.load import pair_with_corpora
     from target_bench.harness.evaluate import evaluate_pairs
     from target_bench.runs.result import Result
 
@@ -234,7 +234,7 @@ def run_cell(cell: SweepCell, observer: Observer) -> CellOutcome:
     start = time.perf_counter()
     try:
         (result,) = evaluate_pairs(
-            tasks_and_corpora((cell.task, cell.corpus)),
+            pair_with_corpora(cell.task, cell.corpus),
             [cell.retriever],
             [cell.generator or EXTRACTIVE],
             cell.config,

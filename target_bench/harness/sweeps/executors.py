@@ -198,7 +198,7 @@ class _WarningList(Observer):
     def __init__(self) -> None:
         self.messages: list[str] = []
 
-    def waiting(self, reason: str, seconds: float) -> None:
+    def waiting(self, reason: str, seconds: float | None = None) -> None:
         """Drop it: workers that share rankings wait for each other all the time."""
 
     def warning(self, message: str) -> None:

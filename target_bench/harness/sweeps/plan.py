@@ -22,7 +22,7 @@ from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import Dataset, GenerationRequest, Query, TableId
 from target_bench.core.settings import split_name
 from target_bench.core.task import Task, given_tables
-from target_bench.data.load import tasks_and_corpora
+from target_bench.data.load import pair_with_corpora
 from target_bench.harness.begin import (
     identify_answers,
     identify_rankings,
@@ -128,7 +128,7 @@ def _prepare(cell: SweepCell, file: YamlFile, systems: _Systems) -> _PreparedCel
                 config.check_prompt_tables()
             generator = systems.get_generator(cell.generator, cell, task)
         entry = "distractors" if config.distractors else "corpora"
-        tasks_and_corpora((cell.task, cell.corpus))  # raises if they do not fit together
+        pair_with_corpora(cell.task, cell.corpus)  # raises if they do not fit together
         loaded = share_data(cell)
         dataset = load_queries(cell.task, cell.corpus, config, systems.observer, loaded)
         if generator is not None:

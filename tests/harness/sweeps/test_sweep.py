@@ -260,7 +260,7 @@ def test_judging_an_answer_that_is_asked_for_again_is_counted(folder: Path) -> N
     text = JUDGED.replace("gold", '"flaky.py:Flaky"')
     _load(folder, text).run(Here())
     estimates = _load(folder, text).estimates
-    assert [(each.requests, each.sent) for each in estimates] == [(1, "texts"), (1, "answers")]
+    assert [(each.requests, each.unit) for each in estimates] == [(1, "texts"), (1, "answers")]
 
 
 @pytest.mark.parametrize(
