@@ -250,8 +250,8 @@ def test_a_judge_that_is_an_object_of_its_own_is_agreed_to(tmp_path: Path) -> No
     content = f"corpora: {{name: mini, limit: 5}}\ntasks: '{file}:Judged'\n"
     sweep.write_text(f"{content}generators: '{file}:Answers'", encoding="utf-8")
     planned = Sweep.load(sweep, out=tmp_path / "sweep", observer=Recorder())
-    assert [(each.requests, each.sent) for each in planned.estimates] == [(5, "answers")]
+    assert [(each.requests, each.unit) for each in planned.estimates] == [(5, "answers")]
     result = run(True)
     assert len((tmp_path / "asked").read_text(encoding="utf-8").splitlines()) == 5
-    assert [(each.requests, each.sent) for each in estimates] == [(5, "answers")] * 2
+    assert [(each.requests, each.unit) for each in estimates] == [(5, "answers")] * 2
     assert "numpy" in result.run.manifest.environment["used_packages"]
