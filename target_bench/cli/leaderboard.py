@@ -14,7 +14,7 @@ from target_bench.core.run_config import RUNS
 from target_bench.core.text_tables import count_noun, say
 
 if TYPE_CHECKING:
-    from target_bench.reporting.leaderboard.verify import Entry
+    from target_bench.reporting.leaderboard.verify import Submission
 
 REJECTED = 5
 
@@ -72,11 +72,11 @@ def build(
     from target_bench.reporting.leaderboard.site import build_site
 
     with TerminalObserver() as observer, redirect_prints():
-        entries, rejected = build_site(submissions, out, data_dir, observer, minutes)
+        accepted, rejected = build_site(submissions, out, data_dir, observer, minutes)
     for path, error in rejected.items():
         say(f"{path.name}: rejected: {error}")
     more = f", {len(rejected):,} rejected and not shown" if rejected else ""
-    typer.echo(f"{out / 'index.html'}: {count_noun(len(entries), 'entry')}{more}")
+    typer.echo(f"{out / 'index.html'}: {count_noun(len(accepted), 'entry')}{more}")
 
 
 @app.command("submit", help=SUBMIT_HELP)
@@ -126,7 +126,7 @@ def verify(
                     f"{file.name}: verifying it takes at most {minutes:g} minutes (--minutes)",
                     err=True,
                 )
-            entry = verifying.verify(file, data_dir, observer, minutes)
+            submission = verifying.verify(file, data_dir, observer, minutes)
     except RefusedError as error:
         if as_json:
             print_json({"file": file.name, "verdict": "rejected", "reason": str(error)})
@@ -134,20 +134,20 @@ def verify(
             say(f"{file.name}: rejected: {error}")
         raise typer.Exit(REJECTED) from None
     if as_json:
-        print_json({"file": file.name, "verdict": "accepted", **entry.to_json()})
+        print_json({"file": file.name, "verdict": "accepted", **submission.to_json()})
         return
-    _print_scores(entry)
+    _print_scores(submission)
     say(f"{file.name}: accepted")
 
 
-def _print_scores(entry: "Entry") -> None:
+def _print_scores(submission: "Submission") -> None:
     from target_bench.metrics.scores import find_main_metric, find_spec, list_column_metrics
 
-    for run in entry.runs:
-        its, scores = run.manifest, run.scores
-        names = list_column_metrics(scores) if its.generator else [find_main_metric(scores)]
+    for folder, run in submission.runs.items():
+        scores = submission.scores[folder]
+        names = list_column_metrics(scores) if run.generator else [find_main_metric(scores)]
         figures = ", ".join(f"{n} {find_spec(n, scores[n]).text(scores[n].value)}" for n in names)
-        systems = " + ".join(filter(None, (its.retriever, its.generator)))
-        say(f"{its.corpus} {its.split}, {its.task}, {systems}: {figures}")
-    for note in entry.notes:
+        systems = " + ".join(filter(None, (run.retriever, run.generator)))
+        say(f"{run.corpus} {run.split}, {run.task}, {systems}: {figures}")
+    for note in submission.notes:
         say(f"note: {note}")

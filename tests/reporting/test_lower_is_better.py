@@ -88,12 +88,12 @@ def _entry(share: float, name: str, value: float) -> Any:
     """An entry of answers with the toy metric: ``value`` on average."""
     basis = retrieval(share)
     made = answers(share, basis)
-    values = recalls(0.5, len(basis.query_ids)) * 2 * value
+    values = recalls(0.5, len(basis.scores.query_ids)) * 2 * value
     score = Score(float(values.mean()), value / 2, value * 2, len(values), "s", toy.SPEC)
     made = changed(
         made,
-        scores={"edits": score, **made.scores},
-        per_query={**made.per_query, "edits": values},
+        by_metric={"edits": score, **made.scores},
+        per_query={**made.scores.per_query, "edits": values},
     )
     return entry(name, basis, made)
 

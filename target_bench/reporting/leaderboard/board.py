@@ -10,9 +10,11 @@ import numpy as np
 from target_bench.core import registry
 from target_bench.core.registry import make_task
 from target_bench.core.text_tables import count_noun
+from target_bench.harness.score import Floats, Scores
 from target_bench.metrics.scores import find_spec, list_answer_metrics, list_ranking_metrics
 from target_bench.metrics.stats import holm, randomization_tests
-from target_bench.reporting.leaderboard.verify import Entry, Floats, ScoredRun
+from target_bench.reporting.leaderboard.submission import RunManifest
+from target_bench.reporting.leaderboard.verify import Submission
 
 Record = dict[str, Any]
 
@@ -25,7 +27,7 @@ BESIDE_RECALL = ("recall[db]@1", "complete_recall", "set_precision", "set_f1", "
 
 
 class Data(NamedTuple):
-    """Data that runs share whose scores stand in one column."""
+    """The data of a column: those that all of its scores are on."""
 
     corpus: str
     split: str
@@ -41,29 +43,30 @@ class Data(NamedTuple):
         return f"{name}, {self.about.replace('_', ' ')}" if self.about else name
 
 
-Runs = dict[str, ScoredRun]
-"""Id of an entry -> its run on some data."""
+Runs = dict[str, tuple[RunManifest, Scores[Any]]]
+"""Id of a submission -> its run on some data."""
 
 
-def make_boards(entries: Iterable[Entry]) -> list[Record]:
+def make_boards(submissions: Iterable[Submission]) -> list[Record]:
     """Return a board for each task, those about rankings first.
 
     A board is JSON: ``task``, ``title``, ``cutoffs``, ``k`` (the cutoff to begin with),
     ``columns`` and ``rows``. ``rows[i]["cells"][j]`` is None or ``{"value", "low", "high", "p",
     "best"}`` of column j, as far as known; ``p`` is that of ``compare_with_best``.
     """
-    by_id = {entry.id: entry for entry in sorted(entries, key=lambda entry: entry.id)}
+    by_id = {each.id: each for each in sorted(submissions, key=lambda each: each.id)}
     tasks: dict[tuple[bool, str], dict[Data, Runs]] = {}
-    for entry in by_id.values():
-        for run in entry.runs:
-            its = run.manifest
-            has_answers = its.generator is not None
-            if run.is_basis and its.about is not None:
+    for submission in by_id.values():
+        bases = {run.retrieval for run in submission.runs.values()}
+        for folder, run in submission.runs.items():
+            if folder in bases and run.about is not None:
                 continue  # rankings of another task's queries: their recall stands on its page
-            about = "" if has_answers else its.about or ""
-            fingerprints = its.corpus_fingerprint, its.queries_fingerprint
-            data = Data(its.corpus, its.split, tuple(its.distractors), about, *fingerprints)
-            tasks.setdefault((has_answers, its.task), {}).setdefault(data, {})[entry.id] = run
+            has_answers = run.generator is not None
+            about = "" if has_answers else run.about or ""
+            fingerprints = run.corpus_fingerprint, run.queries_fingerprint
+            data = Data(run.corpus, run.split, tuple(run.distractors), about, *fingerprints)
+            runs = tasks.setdefault((has_answers, run.task), {}).setdefault(data, {})
+            runs[submission.id] = run, submission.scores[folder]
     return [_make_board(key[1], tasks[key], by_id) for key in sorted(tasks)]
 
 
@@ -97,22 +100,25 @@ def compare_with_best(order: Sequence[str], values: Mapping[str, Floats]) -> dic
     return dict(zip(others, holm(p_values), strict=True))
 
 
-def _make_board(task: str, runs: Mapping[Data, Runs], entries: Mapping[str, Entry]) -> Record:
+def _make_board(
+    task: str, by_data: Mapping[Data, Runs], submissions: Mapping[str, Submission]
+) -> Record:
     # Ranks are those of the first column: that of the data with the most systems.
-    order = sorted(runs, key=lambda data: (bool(data.distractors), -len(runs[data]), data))
+    order = sorted(by_data, key=lambda data: (bool(data.distractors), -len(by_data[data]), data))
     names = Counter(data.name for data in order)
     columns: list[Record] = []
     for data in order:
-        n = len(next(iter(runs[data].values())).query_ids)
+        scores = {name: scores for name, (_, scores) in by_data[data].items()}
+        n = len(next(iter(scores.values())).query_ids)
         note = count_noun(n, "query")
         if names[data.name] > 1:  # other tables or gold under the same name: not compared
             note += f", tables {data.tables[:8]}, queries {data.queries[:8]}"
         head = {"corpus": data.corpus, "split": data.split, "data": data.name, "note": note}
-        columns += _make_columns(runs[data], head, n)
+        columns += _make_columns(scores, head, n)
     cutoffs = sorted({column["k"] for column in columns if column["k"]})
     k = DEFAULT_K if DEFAULT_K in cutoffs or not cutoffs else cutoffs[-1]
-    ids = dict.fromkeys(name for group in runs.values() for name in group)
-    rows = [_make_row(entries[name], runs, columns) for name in ids]
+    ids = dict.fromkeys(name for runs in by_data.values() for name in runs)
+    rows = [_make_row(submissions[name], by_data, columns) for name in ids]
     _rank(rows, columns, k)
     is_registered = task in registry.names("task")
     return {
@@ -125,9 +131,9 @@ def _make_board(task: str, runs: Mapping[Data, Runs], entries: Mapping[str, Entr
     }
 
 
-def _make_columns(runs: Runs, head: Record, n: int) -> Iterator[Record]:
-    """Yield a column of each metric that any of the runs on the same n queries has."""
-    scores = {name: score for run in runs.values() for name, score in run.scores.items()}
+def _make_columns(by_system: Mapping[str, Scores[Any]], head: Record, n: int) -> Iterator[Record]:
+    """Yield a column of each metric that any of the systems has on the same n queries."""
+    scores = {name: score for each in by_system.values() for name, score in each.items()}
     ranking, answers = list_ranking_metrics(scores), list_answer_metrics(scores)
     metrics = [name for name in ranking if name.partition("@")[0] == "recall"]
     if answers:
@@ -136,12 +142,12 @@ def _make_columns(runs: Runs, head: Record, n: int) -> Iterator[Record]:
         metrics += [name for name in BESIDE_RECALL if name in scores]
         metrics += [name for name in ranking if not name.startswith("recall")]
     for metric in metrics:
-        cells = _make_cells(runs, metric)
+        cells = _make_cells(by_system, metric)
         if not cells:
             continue
         spec = find_spec(metric, scores[metric])
         family, _, cutoff = metric.partition("@")
-        sizes = {runs[system].scores[metric].n for system in cells}
+        sizes = {by_system[system][metric].n for system in cells}
         is_partial = len(sizes) == 1 and max(sizes) < n
         yield {
             **head,
@@ -155,16 +161,20 @@ def _make_columns(runs: Runs, head: Record, n: int) -> Iterator[Record]:
         }
 
 
-def _make_cells(runs: Runs, metric: str) -> dict[str, Record]:
+def _make_cells(by_system: Mapping[str, Scores[Any]], metric: str) -> dict[str, Record]:
     """Return system -> its cell, of those that have a score."""
     scores = {
-        system: run.scores[metric]
-        for system, run in runs.items()
-        if metric in run.scores and isfinite(run.scores[metric].value)
+        system: each[metric]
+        for system, each in by_system.items()
+        if metric in each and isfinite(each[metric].value)
     }
     merits = {s: find_spec(metric, score).merit(score.value) for s, score in scores.items()}
     order = sorted(merits, key=lambda system: -merits[system])
-    means = {s: runs[s].per_query[metric] for s in scores if _is_mean(runs[s], metric)}
+    means = {
+        system: by_system[system].per_query[metric]
+        for system in scores
+        if _is_mean(by_system[system], metric)
+    }
     p_values = compare_with_best(order, means)
     cells: dict[str, Record] = {}
     for system, score in scores.items():
@@ -177,28 +187,30 @@ def _make_cells(runs: Runs, metric: str) -> dict[str, Record]:
     return cells
 
 
-def _is_mean(run: ScoredRun, metric: str) -> bool:
+def _is_mean(scores: Scores[Any], metric: str) -> bool:
     """Return whether a score is the mean of its queries' values, as corpus BLEU is not."""
-    values = run.per_query.get(metric)
+    values = scores.per_query.get(metric)
     if values is None or np.isnan(values).all():
         return False
-    score = run.scores[metric]
+    score = scores[metric]
     return bool(abs(np.nanmean(values) - score.value) <= 1e-4 * find_spec(metric, score).top)
 
 
-def _make_row(entry: Entry, runs: Mapping[Data, Runs], columns: Sequence[Record]) -> Record:
-    card = entry.card
-    own = {data: group[entry.id] for data, group in runs.items() if entry.id in group}
+def _make_row(
+    submission: Submission, by_data: Mapping[Data, Runs], columns: Sequence[Record]
+) -> Record:
+    card = submission.card
+    runs = [runs[submission.id][0] for runs in by_data.values() if submission.id in runs]
     labels = {
-        part: " · ".join(dict.fromkeys(getattr(run.manifest, part) or "" for run in own.values()))
-        for part in ("retriever", "generator")
+        system: " · ".join(dict.fromkeys(getattr(run, system) or "" for run in runs))
+        for system in ("retriever", "generator")
     }
     if card.predictions:  # a run calls its retriever by the name of a file
         labels = dict.fromkeys(labels, "")
-    corpora = sorted({data.corpus for data in own})
+    corpora = sorted({run.corpus for run in runs})
     return {
         "name": card.name,
-        "entry": entry.id,
+        "entry": submission.id,
         "predictions": card.predictions,
         "note": card.note,
         **labels,
@@ -207,8 +219,8 @@ def _make_row(entry: Entry, runs: Mapping[Data, Runs], columns: Sequence[Record]
         "parameters": card.parameters,
         "chosen_on": card.chosen_on,
         "trained_on": {name: card.trained_on.get(name, "unknown") for name in corpora},
-        "date": max((run.manifest.date for run in entry.runs), default=""),
-        "cells": [_round(column["cells"].get(entry.id)) for column in columns],
+        "date": max((run.date for run in submission.runs.values()), default=""),
+        "cells": [_round(column["cells"].get(submission.id)) for column in columns],
     }
 
 

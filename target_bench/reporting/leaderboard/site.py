@@ -17,7 +17,7 @@ from target_bench.core.files import atomic_write
 from target_bench.core.observer import Observer
 from target_bench.reporting.leaderboard.board import LEVEL, find_title, make_boards
 from target_bench.reporting.leaderboard.submission import SUFFIX, RefusedError
-from target_bench.reporting.leaderboard.verify import Entry, verify
+from target_bench.reporting.leaderboard.verify import Submission, verify
 from target_bench.reporting.web import environment, make_page_parts, make_visible, today
 from target_bench.runs.record_log import storage_errors
 
@@ -29,23 +29,23 @@ _EMPTY = {"task": "", "title": "target-bench", "cutoffs": [], "k": 10, "columns"
 
 
 def build_site(
-    submissions: Path,
+    folder: Path,
     out: Path,
     data_dir: Path | None = None,
     observer: Observer | None = None,
     minutes: float = 60.0,
-) -> tuple[list[Entry], dict[Path, RefusedError]]:
+) -> tuple[list[Submission], dict[Path, RefusedError]]:
     """Verify and score all submissions in a folder, and write the site of those accepted."""
     _find_old_pages(out)  # before the hours that verifying may take
-    entries: list[Entry] = []
+    accepted: list[Submission] = []
     rejected: dict[Path, RefusedError] = {}
-    for path in find_submissions(submissions):
+    for path in find_submissions(folder):
         try:
-            entries.append(verify(path, data_dir, observer, minutes))
+            accepted.append(verify(path, data_dir, observer, minutes))
         except RefusedError as error:
             rejected[path] = error
-    write_site(entries, out, len(rejected))
-    return entries, rejected
+    write_site(accepted, out, len(rejected))
+    return accepted, rejected
 
 
 def find_submissions(folder: Path) -> list[Path]:
@@ -64,10 +64,10 @@ def find_submissions(folder: Path) -> list[Path]:
     return list(paths.values())
 
 
-def write_site(entries: Sequence[Entry], out: Path, rejected: int = 0) -> list[str]:
-    """Write the pages of verified entries; return their names, ``index.html`` first."""
+def write_site(submissions: Sequence[Submission], out: Path, rejected: int = 0) -> list[str]:
+    """Write the pages of verified submissions; return their names, ``index.html`` first."""
     old = _find_old_pages(out)
-    boards = make_boards(entries) or [_EMPTY]
+    boards = make_boards(submissions) or [_EMPTY]
     pages: dict[str, Mapping[str, Any]] = {"index.html": boards[0]}
     pages |= {f"{to_anchor(board['task'])}.html": board for board in boards[1:]}
     site = {
@@ -77,7 +77,7 @@ def write_site(entries: Sequence[Entry], out: Path, rejected: int = 0) -> list[s
     }
     files = {}
     for name, board in pages.items():
-        files[name] = _render(board, here=name, cards=_list_cards(entries, board), **site)
+        files[name] = _render(board, here=name, cards=_list_cards(submissions, board), **site)
         files[name.removesuffix("html") + "json"] = json.dumps(board, allow_nan=False) + "\n"
     with storage_errors("be written", out, "-o"):
         for path in old:
@@ -111,13 +111,20 @@ def _render(board: Mapping[str, Any], **site: Any) -> str:
     )
 
 
-def _list_cards(entries: Sequence[Entry], board: Mapping[str, Any]) -> list[tuple[Any, Any]]:
-    """Return each entry of a board with its runs of this task, by id."""
+def _list_cards(submissions: Sequence[Submission], board: Mapping[str, Any]) -> list[Any]:
+    """Return each submission of a board, by id, with its runs of this task and their scores."""
     ids = {row["entry"] for row in board["rows"]}
     return [
-        (entry, [run for run in entry.runs if run.manifest.task == board["task"]])
-        for entry in sorted(entries, key=lambda entry: entry.id)
-        if entry.id in ids
+        (
+            submission,
+            [
+                (run, submission.scores[folder])
+                for folder, run in submission.runs.items()
+                if run.task == board["task"]
+            ],
+        )
+        for submission in sorted(submissions, key=lambda submission: submission.id)
+        if submission.id in ids
     ]
 
 

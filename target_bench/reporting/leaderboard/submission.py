@@ -24,7 +24,7 @@ from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import DataError
 from target_bench.core.registry import make_task
 from target_bench.core.schema import Dataset, Generation, Retrieval, TableId
-from target_bench.core.task import Task
+from target_bench.core.task import Task, given_tables
 from target_bench.harness.score import MISSING
 from target_bench.reporting.leaderboard.card import (
     Card,
@@ -118,11 +118,6 @@ class RunManifest(Strict):
                 "answers to retrieved tables name the run of the rankings as retrieval"
             )
         return self
-
-    @property
-    def data(self) -> tuple[Any, ...]:
-        """Return the key of the board's column: one run of a submission has it."""
-        return self.task, self.about, self.corpus, self.split, *self.distractors
 
     @property
     def log(self) -> Log[Any]:
@@ -224,7 +219,8 @@ def read_runs(archive: zipfile.ZipFile, card: Card) -> dict[str, RunManifest]:
         if log not in archive.namelist():
             raise RefusedError(f"{log}: is missing")
         _check_names(member, run)
-        if (other := chosen.setdefault(run.data, folder)) != folder:
+        key = run.task, run.about, run.corpus, run.split, *run.distractors
+        if (other := chosen.setdefault(key, folder)) != folder:
             raise RefusedError(
                 f"{member}: of the same task and data as {other}; a submission has one setting of "
                 "one system for each",
@@ -305,10 +301,16 @@ def check_lines(archive: zipfile.ZipFile, runs: Mapping[str, RunManifest]) -> No
 def read_rankings(
     archive: zipfile.ZipFile, folder: str, run: RunManifest, dataset: Dataset, notes: list[str]
 ) -> dict[str, Retrieval]:
-    """Return the ranking of every query, as a run has it or as its answers are built on.
+    """Return the ranking of every query: a run's, or those that its answers are built on.
 
-    What the board should say of them is added to ``notes``.
+    Where nothing was retrieved, they are the tables that the task gives. What the board should say
+    of them is added to ``notes``.
     """
+    if run.retriever is None:
+        task = run.make_task()
+        return {
+            query.id: Retrieval(query.id, given_tables(task, query)) for query in dataset.queries
+        }
     name = f"{run.retrieval or folder}/{RANKINGS.file}"
     tables = {table: table for table in dataset.corpus.ids}  # an id is in memory once
     query_ids = {query.id for query in dataset.queries}

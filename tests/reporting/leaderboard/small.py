@@ -3,20 +3,26 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.metric import Score
+from target_bench.core.metric import AnswerCounts, Counts, Score
+from target_bench.harness.score import Scores
 from target_bench.reporting.leaderboard.card import Card
 from target_bench.reporting.leaderboard.submission import RunManifest
-from target_bench.reporting.leaderboard.verify import Entry, ScoredRun
+from target_bench.reporting.leaderboard.verify import Submission
 
 N = 60
 CUTOFFS = (1, 5, 10)
 
 Values = NDArray[np.float64]
+
+
+class Run(NamedTuple):
+    manifest: RunManifest
+    scores: Scores[Any]
 
 
 def card(name: str = "System", **changes: Any) -> Card:
@@ -33,11 +39,11 @@ def recalls(share: float, n: int = N) -> Values:
     return (np.arange(n) < round(share * n)).astype(np.float64)
 
 
-def retrieval(share: float, corpus: str = "alpha", n: int = N, **changes: Any) -> ScoredRun:
+def retrieval(share: float, corpus: str = "alpha", n: int = N, **changes: Any) -> Run:
     """A run of which ever more queries have their table, down to a ``share`` of them at 10.
 
     Args:
-        changes: fields of the run or of its manifest.
+        changes: fields of its scores or of its manifest.
     """
     values = {
         f"recall@{k}": recalls(share * part, n)
@@ -50,24 +56,25 @@ def retrieval(share: float, corpus: str = "alpha", n: int = N, **changes: Any) -
         queries_fingerprint=hashed(corpus, "queries"), date="2026-01-31",
     )  # fmt: skip
     ids = [f"{corpus}-{i}" for i in range(n)]
-    return changed(ScoredRun(manifest, scores(values), ids, values, {"asked": n}), **changes)
+    return changed(Run(manifest, Scores(scores(values), ids, values, {}, Counts(n))), **changes)
 
 
-def answers(share: float, basis: ScoredRun, **changes: Any) -> ScoredRun:
+def answers(share: float, basis: Run, **changes: Any) -> Run:
     """Answers to the same queries, of which a ``share`` are right."""
-    values = {**basis.per_query, "accuracy": recalls(share, len(basis.query_ids))}
+    values = {**basis.scores.per_query, "accuracy": recalls(share, len(basis.scores.query_ids))}
     fields = {
-        "task": "fact_verification", "generator": "extractive", "is_basis": False, "about": None,
-        "scores": scores(values), "per_query": values, "counts": {"asked": 60, "failed": 1},
+        "task": "fact_verification", "generator": "extractive", "about": None,
+        "by_metric": scores(values), "per_query": values,
+        "counts": AnswerCounts(60, 0, 1, 0, 0, 0, None, None, None),
         "queries_fingerprint": hashed(basis.manifest.corpus, "answers"),
     }  # fmt: skip
     return changed(basis, **{**fields, **changes})
 
 
-def changed(run: ScoredRun, **fields: Any) -> ScoredRun:
-    """A run with other values, of its own or of its manifest."""
-    own = {name: fields.pop(name) for name in list(fields) if name in ScoredRun.__annotations__}
-    return replace(run, manifest=run.manifest.model_copy(update=fields), **own)
+def changed(run: Run, **fields: Any) -> Run:
+    """A run with other values, of its scores or of its manifest."""
+    ours = {name: fields.pop(name) for name in list(fields) if name in Scores.__annotations__}
+    return Run(run.manifest.model_copy(update=fields), replace(run.scores, **ours))
 
 
 def scores(values: Mapping[str, Values]) -> dict[str, Score]:
@@ -77,11 +84,15 @@ def scores(values: Mapping[str, Values]) -> dict[str, Score]:
     }
 
 
-def entry(id_: str, *runs: ScoredRun, its_card: Card | None = None, notes: Any = ()) -> Entry:
-    return Entry(id_, its_card or card(id_.capitalize()), list(runs), list(notes))
+def entry(id_: str, *runs: Run, its_card: Card | None = None, notes: Any = ()) -> Submission:
+    """A submission whose run folders are ``run-0``, ``run-1`` and so on."""
+    folders = {f"run-{i}": run for i, run in enumerate(runs)}
+    manifests = {folder: run.manifest for folder, run in folders.items()}
+    its_scores = {folder: run.scores for folder, run in folders.items()}
+    return Submission(id_, its_card or card(id_.capitalize()), manifests, its_scores, notes)
 
 
-def board() -> list[Entry]:
+def board() -> list[Submission]:
     """Five systems on two corpora, of which three have both."""
     bm25 = [retrieval(0.6, retriever="bm25"), retrieval(0.5, "beta", retriever="bm25")]
     best, also = retrieval(0.95), retrieval(0.9, "beta")

@@ -414,7 +414,7 @@ def _gold_on_top(lines: list[Record]) -> list[Record]:
 def test_notes(at: Path, rankings: Files, change: Any, note: str, recall: float) -> None:
     """Missing queries are wrong; gold is public, so who keeps the board looks at the note."""
     entry = verify(packed(at, with_lines(rankings, RANKINGS, change)), observer=Recorder())
-    (run,) = entry.runs
+    (scores,) = entry.scores.values()
     assert [note in said for said in entry.notes] == [True] * bool(note)
-    assert (run.counts["asked"], run.scores["success@1"].n) == (280, 280)
-    assert run.scores["recall@10"].value == pytest.approx(recall, abs=0.01)
+    assert (scores.counts.asked, scores["success@1"].n) == (280, 280)
+    assert scores["recall@10"].value == pytest.approx(recall, abs=0.01)

@@ -9,7 +9,7 @@ from scipy.stats import binomtest
 
 from target_bench.core.metric import Score
 from target_bench.reporting.leaderboard.board import compare_with_best, make_boards
-from target_bench.reporting.leaderboard.verify import Entry
+from target_bench.reporting.leaderboard.verify import Submission
 from tests.reporting.leaderboard.small import (
     answers,
     board,
@@ -25,7 +25,7 @@ from tests.reporting.leaderboard.small import (
 SHOWN = board()
 
 
-def _board(*made: Entry, task: str = "retrieval") -> dict[str, Any]:
+def _board(*made: Submission, task: str = "retrieval") -> dict[str, Any]:
     return next(data for data in make_boards(made) if data["task"] == task)
 
 
@@ -96,7 +96,7 @@ def test_metrics_beside_recall_are_tested(metric: str) -> None:
     systems = []
     for name, share in (("far", 0.2), ("near", 0.9)):
         values = {"recall@10": recalls(share), metric: recalls(share)}
-        run = retrieval(share, scores=scores(values), per_query=values)
+        run = retrieval(share, by_metric=scores(values), per_query=values)
         systems.append(entry(name, run))
     cells = _cells(_board(*systems), "alpha test", metric)
     assert cells["Far"]["p"] < 0.05
@@ -108,7 +108,7 @@ def test_scores_that_are_no_mean_over_queries_are_not_tested() -> None:
     for name, share in (("far", 0.2), ("near", 0.9)):
         run = answers(share, retrieval(share))
         others = {**run.scores, "accuracy": Score(share / 2, 0.0, 1.0, 60, "s")}
-        systems.append(entry(name, changed(run, scores=others)))
+        systems.append(entry(name, changed(run, by_metric=others)))
     cells = _cells(_board(*systems, task="fact_verification"), "alpha test", "accuracy")
     assert not any(cell.keys() & {"p"} for cell in cells.values())
     assert {name: cell["best"] for name, cell in cells.items()} == {"Near": True, "Far": False}
@@ -126,8 +126,8 @@ def test_answers_have_a_board() -> None:
 
 
 def test_rankings_of_another_tasks_queries_stand_on_its_page_alone() -> None:
-    basis = retrieval(0.5, is_basis=True, about="fact_verification")
-    (data,) = make_boards([entry("a", basis, answers(0.5, basis))])
+    basis = retrieval(0.5, about="fact_verification")
+    (data,) = make_boards([entry("a", basis, answers(0.5, basis, retrieval="run-0"))])
     assert data["task"] == "fact_verification"
 
 
@@ -158,8 +158,8 @@ def test_a_score_over_no_query_is_no_cell_and_takes_no_test_from_the_others() ->
     run = retrieval(0.4)
     empty = changed(
         run,
-        scores={**run.scores, "recall@10": Score(nan, nan, nan, 0, "s")},
-        per_query={**run.per_query, "recall@10": np.full(60, nan)},
+        by_metric={**run.scores, "recall@10": Score(nan, nan, nan, 0, "s")},
+        per_query={**run.scores.per_query, "recall@10": np.full(60, nan)},
     )
     data = _board(*SHOWN, entry("e", empty, retrieval(0.9, "beta")))
     recall = _cells(data, "alpha test", "recall@10")
