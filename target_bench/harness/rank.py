@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -126,20 +126,16 @@ def _ask(
                 )
             seconds += took.seconds
             batch = batch[: len(rankings)]  # only the first ones where all fail
-            probed = [r for r in rankings if r.query_id in probes and r.error is None]
-            if probed:
-                ids = {ranking.query_id for ranking in probed}
-                asked = [query for query in batch if query.id in ids]
-                verdict = _compare_cutoffs(plugin, dataset, top_k, asked, probed)
-                if verdict != "same":
-                    probes = set()  # that is known now
-                if verdict == "depends on k":
-                    asks_each_cutoff = True
-                    earlier = [query for query in dataset.queries if query.id in records]
-                    if earlier:
-                        before = [records[query.id] for query in earlier]
-                        # logged again: the last record of a query counts
-                        yield _add_cutoffs(plugin, dataset, top_k, earlier, before)
+            verdict = _compare_cutoffs(plugin, dataset, top_k, probes, batch, rankings)
+            if verdict != "same":
+                probes = set()  # one difference is enough
+            if verdict == "depends on k":
+                asks_each_cutoff = True
+                earlier = [query for query in dataset.queries if query.id in records]
+                if earlier:
+                    before = [records[query.id] for query in earlier]
+                    # logged again: the last record of a query counts
+                    yield _add_cutoffs(plugin, dataset, top_k, earlier, before)
             if asks_each_cutoff:
                 rankings = _add_cutoffs(plugin, dataset, top_k, batch, rankings)
             n_asked += len(rankings)
@@ -188,19 +184,27 @@ def _compare_cutoffs(
     plugin: RetrieverLike,
     dataset: Dataset,
     top_k: Sequence[int],
-    probes: Sequence[Query],
-    largest: Sequence[Retrieval],
+    probes: Set[str],
+    batch: Sequence[Query],
+    rankings: Sequence[Retrieval],
 ) -> Literal["same", "depends on k", "random"]:
-    """Compare rankings at the smaller cutoffs with those at the largest, cut there."""
+    """Ask the probes of a batch at the smaller cutoffs too; compare with the largest, cut there."""
+    probed = [
+        (query, ranking.tables)
+        for query, ranking in zip(batch, rankings, strict=True)
+        if query.id in probes and ranking.error is None
+    ]
+    if not probed:
+        return "same"
+    queries, largest = zip(*probed, strict=True)
 
     def ask(k: int) -> list[Retrieval]:
-        return retrieve_tables(plugin, probes, k, dataset.corpus.shuffled)
+        return retrieve_tables(plugin, queries, k, dataset.corpus.shuffled)
 
     for k in top_k[:-1]:
         pairs = zip(largest, ask(k), strict=True)
-        if any(at_k.error is None and whole.tables[:k] != at_k.tables for whole, at_k in pairs):
-            again = [ranking.tables for ranking in ask(top_k[-1])]
-            is_random = again != [ranking.tables for ranking in largest]
+        if any(at_k.error is None and at_k.tables != tables[:k] for tables, at_k in pairs):
+            is_random = [ranking.tables for ranking in ask(top_k[-1])] != [*largest]
             return "random" if is_random else "depends on k"
     return "same"
 
