@@ -193,7 +193,7 @@ def _to_keys(scores: NDArray[np.floating]) -> NDArray[np.int64]:
         np.negative(keys, out=keys, where=negative)
         lowest = keys.min()
     if keys.max() >= _INFINITY_BITS or lowest < -_INFINITY_BITS:
-        raise ValueError("scores must be finite; minus infinity alone is allowed, and ranks last")
+        raise ValueError("scores must be finite, or minus infinity, which ranks last")
     return keys
 
 

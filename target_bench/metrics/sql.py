@@ -196,7 +196,7 @@ class JudgedSQL:
 
 
 class MeanOverQueries(RatioMetric[JudgedSQL]):
-    """The mean of a value that each judged query has; queries that were not run are left out."""
+    """The mean of a value of each judged query; ``not_runnable`` ones are left out."""
 
     def __init__(self, spec: MetricSpec, measure: Callable[[JudgedAnswer], float]) -> None:
         self.spec = spec

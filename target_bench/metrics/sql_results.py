@@ -79,7 +79,7 @@ def same_table(gold: Rows, predicted: Rows, ordered: bool) -> bool:
         return not gold and not predicted
     if len(gold) != len(predicted) or len(gold[0]) != len(predicted[0]):
         return False
-    if ordered:
+    if ordered:  # in any order of columns, each as it is
         matched = _are_equally_often(zip(*gold, strict=True), zip(*predicted, strict=True))
     else:
         matched = same_multiset(gold, predicted) or _columns_match(gold, predicted)

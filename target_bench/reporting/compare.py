@@ -73,7 +73,7 @@ def compare(
         runs: run folders, ids of runs under ``out``, results, or a folder of runs, of which the
             newest run of each system is compared; two runs at least.
         metrics: which metrics; all of them are tested, and p-values corrected for all tests.
-            Default: the main ones of the task that all runs have, of which the first alone is
+            Default: the main ones of the task that all runs have, of which only the first is
             tested and the others are descriptive.
         baseline: the run that the others are compared with; default: the first; of a folder of
             runs ``bm25`` if it is there, else the oldest.

@@ -217,7 +217,7 @@ class TextToSQL(Task[JudgedSQL], AnswerJudge):
         """Return the judged answers to all queries of the dataset, in its order."""
         judgements = (predictions.judgements[query.id] for query in dataset.queries)
         judged = [JudgedAnswer.from_json(stored.query_id, stored.record) for stored in judgements]
-        # scored predictions and no-context have no tables for any query
+        # With ``no-context``, and of a file of predictions, no query has tables.
         tables = {id: ranking.tables for id, ranking in predictions.rankings.items()}
         retrieved = [_are_shown(query.gold, tables.get(query.id, ())) for query in dataset.queries]
         return JudgedSQL(judged, retrieved if any(tables.values()) else ())

@@ -48,7 +48,7 @@ class TextToTable(Task[Compared], AnswerJudge):
 
     The metadata of a query say how its tables are written (``format``: text, html, latex, csv or
     json), which headers they have (``headers``: row, column or both) and how the answer is asked
-    for (``instruction``). Where no query has a reference, validity alone is scored.
+    for (``instruction``). Where no query has a reference, only validity is scored.
 
     Args:
         table_format: the format of queries that name none.
@@ -125,7 +125,7 @@ class TextToTable(Task[Compared], AnswerJudge):
     ) -> list[Metric[Compared]]:
         """Return validity, H-Score, header and cell scores, and with a judge the P-Score.
 
-        Where no query has a reference, validity alone.
+        Where no query has a reference, only validity.
         """
         labelled = any(has_reference(self, query) for query in queries)
         judged = labelled and self._pair_judge is not None

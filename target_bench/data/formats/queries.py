@@ -510,7 +510,7 @@ def read_log(
 
     Args:
         path: a file of questions, CSV or JSON lines, with gold tables or with SQL. The text of a
-            row with SQL alone is its SQL.
+            row that has only SQL is that SQL.
         corpus: the tables.
         split: how it is divided, as in ``time:.8`` or ``random:.8``; then the log is its first
             part. Default: of a file with a split ``train`` that, else all rows.

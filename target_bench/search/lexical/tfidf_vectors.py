@@ -1,7 +1,7 @@
 """TF-IDF vectors of texts over words and word n-grams.
 
 They are those of scikit-learn, bit for bit, which a test sees to; its import takes 0.7 s, more than
-all the rest of a short run. Its hash function alone is used, where n-grams are hashed.
+all the rest of a short run. Only its hash function is used, where n-grams are hashed.
 """
 
 from array import array
