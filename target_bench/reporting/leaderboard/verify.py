@@ -161,7 +161,7 @@ def _score(
     task = run.make_task()
     scored: list[Scores[Any]] = []
     try:
-        if run.top_k:
+        if answers is None or run.top_k:  # for answers to given tables nothing was ranked
             ranked = score_rankings(
                 dataset, rankings, run.top_k, task if answers is None else RANKING_TASK
             )
@@ -178,11 +178,11 @@ def _score(
         raise _refuse(folder, f"cannot be scored: {error!s:.300}") from None
     ids = [query.id for query in dataset.queries]
     return Scores(
-        {name: score for each in scored for name, score in each.items()},
-        ids,
-        align_values(ids, [(each.query_ids, each.per_query) for each in scored]),
-        {},
-        scored[-1].counts,
+        by_metric={name: score for each in scored for name, score in each.items()},
+        query_ids=ids,
+        per_query=align_values(ids, [(each.query_ids, each.per_query) for each in scored]),
+        statistics={},
+        counts=scored[-1].counts,
     )
 
 
