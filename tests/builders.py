@@ -158,9 +158,9 @@ def only(results: Sequence[Result]) -> Result:
 def same_scores(first: Result, other: Result) -> None:
     """Assert equal scores, intervals included, and equal values of every query."""
     assert dict(first.scores) == dict(other.scores)
-    for name, values in first.queries.values.items():
-        mine = dict(zip(first.queries.ids, values, strict=True))
-        theirs = dict(zip(other.queries.ids, other.queries.values[name], strict=True))
+    for name, values in first.per_query.values.items():
+        mine = dict(zip(first.per_query.ids, values, strict=True))
+        theirs = dict(zip(other.per_query.ids, other.per_query.values[name], strict=True))
         assert mine == theirs
 
 

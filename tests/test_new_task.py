@@ -176,7 +176,7 @@ def test_a_run_without_a_retriever(files: Path) -> None:
     assert "retriever" not in json.loads((result.folder / "manifest.json").read_text())["asked"]
     stored = read_run(result.folder)
     assert (stored.run.status, stored.command.task) == ("finished", _task(files))
-    assert (stored.stored.n_queries, list(stored.queries.ids)) == (3, ["a", "b"])
+    assert (stored.stored.n_queries, list(stored.per_query.ids)) == (3, ["a", "b"])
     assert read_run(result.folder).run.problem is None
     assert _run(files, f"{files}/teller.py:Teller").run.reused
 

@@ -197,7 +197,7 @@ def ask_for_consent(plugin: object, estimate: "Estimate", yes: bool) -> None:
 
 
 def print_cost(estimate: "Estimate") -> bool:
-    """Print the number and cost of the requests; the user ask_to_pay before."""
+    """Print the number and cost of the requests, to which the user agreed with ``--yes``."""
     with pause_bars():
         typer.echo(visible(f"{estimate.plugin}: {describe_cost(estimate)}"), err=True)
     return True

@@ -81,7 +81,7 @@ def _to_line(run: "Run") -> dict[str, Any]:
         line |= {"about": command.about, "label": command.label}
         line |= {"started": manifest.started or "", "error": manifest.error}
         stored = read_scores(run.folder) if run.is_scored else None
-        line["queries"] = stored.n_queries if stored else manifest.queries
+        line["queries"] = stored.n_queries if stored else manifest.n_queries
         if stored and stored.scores:
             metric = find_main_metric(stored.scores)
             score = stored.scores[metric]

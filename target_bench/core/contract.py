@@ -30,7 +30,11 @@ T = TypeVar("T")
 
 
 def get_constructor_arguments(plugin: object) -> dict[str, Any]:
-    """Return the constructor arguments that an object keeps as attributes of their names."""
+    """Return all constructor arguments, which an object keeps as attributes of their names.
+
+    Raises:
+        AttributeError: one of them is not kept.
+    """
     parameters = inspect.signature(type(plugin)).parameters.values()
     if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters):
         raise AttributeError("its constructor takes *args or **kwargs")
@@ -104,7 +108,8 @@ class Retriever(ABC):
     def parts(self) -> Mapping[str, object]:
         """Return name -> plug-in that it uses, which becomes part of its identity. Default: none.
 
-        A plug-in that is a constructor argument goes by its name: then it is no setting besides.
+        Use the name of a constructor argument as the key of its plug-in: it is then left out of the
+        settings.
         """
         return {}
 

@@ -441,7 +441,7 @@ class Score:
 
     Attributes:
         value: the metric, a fraction unless its documentation says otherwise; NaN over no query.
-        low: lower bound of the 95% interval (``metrics.scores``; the signature says which).
+        low: lower bound of the 95% interval (``metrics.stats``; the signature says which).
         high: upper bound of the 95% interval.
         n: how many queries it is over (failed ones included, scored 0).
         signature: everything that changes the value, in one string.

@@ -58,7 +58,8 @@ def begin_run(
     with run.locked(observer.waiting):
         is_new = run.is_new
         # A metric may be edited without making another run: its new code is recorded.
-        # ``score_again`` has stored records for plug-ins, so the code recorded of these is kept.
+        # ``score_again`` has stored records in place of plug-ins, whose source files are not found
+        # then: what is recorded of their code is kept.
         code = manifest.code if is_new else {**run.manifest.code, **manifest.code}
         has_new_code = is_new or run.manifest.code != code
         if has_new_code and config.keep_source:
@@ -98,7 +99,7 @@ def make_manifest(
     return Manifest(
         identity=identity,
         command=make_command(config, task, dataset, retriever, generator, rankings_run),
-        queries=len(dataset.queries),
+        n_queries=len(dataset.queries),
         corpus_tables=len(dataset.corpus),
         files=dict(dataset.files),
         code=hash_sources(sources),

@@ -42,15 +42,16 @@ def estimate_generator(
     label: str,
     requests: Iterable[GenerationRequest],
     scale: float = 1.0,
+    are_guesses: bool = False,
 ) -> Estimate | None:
     """Estimate the requests whose answers are not recorded yet; None if there are none.
 
-    ``scale`` is how many requests each of these stands for, if they are a sample. The prompts of a
-    sample are guessed, so whether an answer is recorded cannot be known.
+    ``scale`` is how many requests each of these stands for, if they are a sample. Whether guessed
+    prompts have recorded answers cannot be known, so all of them count.
     """
     n_requests = tokens = 0
     find_unanswered = getattr(generator, "find_unanswered", None)
-    if find_unanswered is not None and scale == 1.0:
+    if find_unanswered is not None and not are_guesses:
         requests = find_unanswered(requests)
     for request in requests:
         n_requests += 1

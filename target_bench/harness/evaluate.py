@@ -196,7 +196,7 @@ def check_tasks(pairs: Iterable[Pair], config: RunConfig) -> None:
     """Check that each task can be made, and that it can read the metrics that are asked for."""
     texts = dict.fromkeys(text for text, _ in pairs)
     for text in texts:
-        registry.create("task", text)
+        registry.create("task", text)  # raises what is wrong with its settings
     if config.metrics:
         refuse_built_in_names(config.metrics)
         check_metrics(config.metrics, {text: find_task(text) for text in texts})
@@ -279,8 +279,10 @@ def _make_retrievers(
                 f"the task {retrieving[0]} is about tables that are retrieved: name a retriever, "
                 'as in evaluate("bm25", ...)'
             )
-        own, text = split_name(retriever)
-        systems.append(make_retriever(text, observer, own or name))
+        name_in_text, text = split_name(retriever)
+        if name_in_text and name:
+            raise ConfigError(f"name={name!r}: {retriever!r} has a name already; leave out one")
+        systems.append(make_retriever(text, observer, name_in_text or name))
     return systems
 
 

@@ -13,7 +13,7 @@ from target_bench.core.task import Task
 from target_bench.core.user_code import restore_process
 from target_bench.data.selection import select_queries
 from target_bench.harness.consent import Confirm, estimate_judge
-from target_bench.harness.score import answer_task, check_known, list_answers, select_scorable
+from target_bench.harness.score import check_known, list_answers, make_answer_task, select_scorable
 from target_bench.runs.record_log import JUDGEMENTS
 from target_bench.runs.run import Run
 
@@ -107,7 +107,7 @@ def judge_answers(
         BudgetError: the time that the task has is over.
         StoreError: the result of a gold statement cannot be recorded in the cache.
     """
-    judged_task = answer_task(task)
+    judged_task = make_answer_task(task)
     task_judge = judged_task.judge
     if task_judge is None:
         raise ConfigError(

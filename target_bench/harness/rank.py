@@ -188,7 +188,10 @@ def _compare_cutoffs(
     batch: Sequence[Query],
     rankings: Sequence[Retrieval],
 ) -> Literal["same", "depends on k", "random"]:
-    """Ask the probes of a batch at the smaller cutoffs too; compare with the largest, cut there."""
+    """Ask the probes of a batch at the smaller cutoffs too; compare with the largest, cut there.
+
+    ``random``: equal calls differ, too, so nothing can be said of k and nothing follows.
+    """
     probed = [
         (query, ranking.tables)
         for query, ranking in zip(batch, rankings, strict=True)
@@ -269,7 +272,8 @@ def _record_times(
 def count_timed(config: RunConfig, dataset: Dataset) -> int:
     """Return how often single queries are asked for their latency, at most.
 
-    Recorded embeddings are not read for these, not even paid ones; recorded answers are.
+    Recorded embeddings are not read for these, not even paid ones. Recorded answers of a model,
+    which some retrievers ask, are.
     """
     return min(config.latency, MOST_TIMED, len(dataset.queries)) + _WARM_UP * (config.latency > 0)
 

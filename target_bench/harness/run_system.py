@@ -6,9 +6,7 @@
 4. ``score_rankings`` and ``score_answers`` score what is there, and the scores are written.
 """
 
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -49,6 +47,7 @@ from target_bench.runs.score_files import (
     StoredScores,
     read_scores,
 )
+from target_bench.runs.times import time_work
 
 
 def run_system(
@@ -99,10 +98,11 @@ def run_retriever(
     identity = identify_rankings(config, task, dataset, retriever)
     with begin_run(identity, config, task, dataset, retriever, observer=observer) as run:
         rankings = rank(run, retriever, dataset, config, observer, confirm)
-        with _time_and_finish(run, retriever.label, observer):
+        observer.stage(f"{retriever.label}: score")
+        with restore_process(), time_work() as took:
             scores = score_rankings(dataset, rankings, config.top_k, task, metrics)
-            _warn_of_scores(run, task, dataset, scores, observer)
-            _write_scores(run, dataset, scores, {"counts": scores.counts.to_json()})
+        entries = {"counts": scores.counts.to_json()}
+        _finish(run, task, dataset, scores, entries, took.seconds, observer)
     # Not of our own retrievers: their scores are as exact as they can be, and ties are real.
     if not retriever.is_of_package:
         for warning in ranking_notes(retriever.label, scores.counts, rankings.values()):
@@ -144,42 +144,48 @@ def run_generator(
         judgements = judge(
             run, task, generator.label, dataset, answers, rankings, observer, confirm
         )
-        with _time_and_finish(run, generator.label, observer):
+        observer.stage(f"{generator.label}: score")
+        with restore_process(), time_work() as took:
             scores = score_answers(dataset, answers, task, judgements, rankings, metrics)
-            _warn_of_scores(run, task, dataset, scores, observer)
-            entries: dict[str, Any] = {
-                "counts": counts.to_json(),
-                "answers": scores.counts.to_json(),
-            }
-            if scores.report:
-                entries["report"] = scores.report
-            _write_scores(run, dataset, scores, entries)
+        entries: dict[str, Any] = {
+            "counts": counts.to_json(),
+            "answers": scores.counts.to_json(),
+        }
+        if scores.report:
+            entries["report"] = scores.report
+        _finish(run, task, dataset, scores, entries, took.seconds, observer)
     return Result(run, dataset.queries)
 
 
-@contextmanager
-def _time_and_finish(run: Run, label: str, observer: Observer) -> Iterator[None]:
-    """Time the scoring inside the block; then record that the run is finished."""
-    observer.stage(f"{label}: score")
-    start = time.perf_counter()
-    with restore_process():
-        yield
-    seconds = run.manifest.seconds
-    if not run.reused or "score" not in seconds:
-        seconds = {**seconds, "score": round(time.perf_counter() - start, 6)}
-    run.finish(seconds=seconds)
-
-
-def _warn_of_scores(
-    run: Run, task: Task[Any], dataset: Dataset, scores: Scores[Any], observer: Observer
+def _finish(
+    run: Run,
+    task: Task[Any],
+    dataset: Dataset,
+    scores: Scores[Any],
+    entries: Mapping[str, Any],
+    seconds: float,
+    observer: Observer,
 ) -> None:
-    """Warn of queries that are not scored, and of metrics that are not what was stored."""
+    """Write the scores and finish the run; if scores differ from stored ones, it is not reused.
+
+    Args:
+        run: the run.
+        task: for warnings.
+        dataset: its queries are described beside their values.
+        scores: what was computed.
+        entries: of ``scores.json`` besides the scores.
+        seconds: how long scoring took.
+        observer: gets warnings.
+    """
     if warning := unlabelled_note(dataset, task, scores.counts, scores):
         observer.warning(warning)
-    with suppress(StoreError):  # there are no scores yet, or they are damaged and written again
+    try:
         stored = read_scores(run.folder)
-        if changed := _find_changed_metrics(stored, scores):
-            run.reused = False
+    except StoreError:  # there are none yet, or they are damaged and written again
+        run.reused = False
+    else:
+        changed = _find_changed_metrics(stored, scores)
+        if changed:
             metrics = f"metric{'s' * (len(changed) > 1)} {list_first(changed, 3)}"
             observer.warning(
                 f"{run.folder.name}: scores computed again: the code of {metrics} changed"
@@ -189,6 +195,29 @@ def _warn_of_scores(
                 f"{run.folder.name}: no longer has {list_first(dropped, 3)}, of an earlier "
                 "--metric; name it again to have its scores"
             )
+        if changed or any(name not in stored.scores for name in scores):
+            run.reused = False
+    if not run.reused or "score" not in run.manifest.seconds:
+        run_seconds = {**run.manifest.seconds, "score": round(seconds, 6)}
+    else:
+        run_seconds = run.manifest.seconds
+    ids = set(scores.query_ids)
+    queries = [query for query in dataset.queries if query.id in ids]
+    properties = slicing.read_properties(queries) | {**scores.properties}
+    if any(query.synthetic for query in queries):
+        properties["synthetic"] = [query.synthetic for query in queries]
+    columns = {SLICE_PREFIX + name: values for name, values in properties.items()}
+    per_query = {"query_id": scores.query_ids, **columns, **scores.per_query}
+    statistics = {"query_id": scores.query_ids, **scores.statistics}
+    run.finish(
+        {
+            **entries,
+            "code": hash_code(scores),
+            "scores": {name: score.to_json() for name, score in scores.items()},
+        },
+        {PER_QUERY: per_query, STATISTICS: statistics},
+        seconds=run_seconds,
+    )
 
 
 def _find_changed_metrics(stored: StoredScores, scores: Scores[Any]) -> list[str]:
@@ -200,25 +229,3 @@ def _find_changed_metrics(stored: StoredScores, scores: Scores[Any]) -> list[str
         if name in stored.scores and not is_built_in(name) and "|unique:" not in score.signature
         if score.signature != stored.scores[name].signature
     ]
-
-
-def _write_scores(
-    run: Run, dataset: Dataset, scores: Scores[Any], entries: Mapping[str, Any]
-) -> None:
-    """Write the tables of values, then the scores that they belong to, with other entries."""
-    ids = set(scores.query_ids)
-    queries = [query for query in dataset.queries if query.id in ids]
-    properties = slicing.read_properties(queries) | {**scores.properties}
-    if any(query.synthetic for query in queries):
-        properties["synthetic"] = [query.synthetic for query in queries]
-    columns = {SLICE_PREFIX + name: values for name, values in properties.items()}
-    per_query = {"query_id": scores.query_ids, **columns, **scores.per_query}
-    statistics = {"query_id": scores.query_ids, **scores.statistics}
-    run.write_scores(
-        {
-            **entries,
-            "code": hash_code(scores),
-            "scores": {name: s.to_json() for name, s in scores.items()},
-        },
-        {PER_QUERY: per_query, STATISTICS: statistics},
-    )

@@ -121,8 +121,8 @@ def score_rankings(
     ```
 
     Args:
-        dataset: tables and queries, as ``load`` gives them. Where some of its queries are not
-            ranked, as in ``mini``, the others are scored.
+        dataset: tables and queries, as ``load`` gives them. Queries that are not about retrieval
+            (``ranked`` in their metadata is false, as of some in ``mini``) are left out.
         rankings: query id -> a ``Retrieval``, ids of tables (best first), or pairs of an id and a
             score, which are sorted by score, higher first. A query without one counts as failed:
             it is scored 0. Of a longer ranking than the largest cutoff the rest is left out.
@@ -160,19 +160,22 @@ def score_rankings(
         return Scores({}, (), {}, {}, counts)
     # A ranking that depends on how many tables are asked for has one of its own at each cutoff.
     depends_on_k = any(retrieval.at for retrieval in retrievals)
-    inputs = {}
+    by_depth = {}
     for k in ks if depends_on_k else [depth]:
         at_k = by_query
         if k != depth:
             at_k = {query_id: ranking.take_first(k) for query_id, ranking in by_query.items()}
         outputs = Outputs(scored, Predictions(at_k, depth=k))
-        inputs[k] = task.examples(*outputs), outputs
-    listed = [
-        (metric, *inputs.get(split_cutoff(metric.name)[1] or depth, inputs[depth]))
-        for metric in list_metrics(task, scored.queries, ks, metrics)
-    ]
+        by_depth[k] = task.examples(*outputs), outputs
+    inputs = []
+    for metric in list_metrics(task, scored.queries, ks, metrics):
+        _, k_of_metric = split_cutoff(metric.name)
+        # A metric without a cutoff is of the whole rankings; so is any where k changes none.
+        examples, outputs = by_depth.get(k_of_metric or depth, by_depth[depth])
+        inputs.append((metric, examples, outputs))
     ids = [query.id for query in scored.queries]
-    scores, per_query, statistics = _compute_scores(listed, ids)
+    scores, per_query, statistics = _compute_scores(inputs, ids)
+    scores = in_order(scores, task.main_metric(scored.queries))
     return Scores(scores, ids, per_query, statistics, counts)
 
 
@@ -214,7 +217,7 @@ def score_answers(
             not one of the task.
         BudgetError: the time that the task has is over.
     """
-    scored_task = answer_task(task)
+    scored_task = make_answer_task(task)
     check_known("answer", answers, dataset)
     dataset = select_queries(dataset, scored_task)
     generations = list_answers(dataset, answers)
@@ -276,8 +279,8 @@ def align_values(
     return values_of
 
 
-def answer_task(task: Task[Any] | str) -> Task[Any]:
-    """Return the task itself, or the task of this name."""
+def make_answer_task(task: Task[Any] | str) -> Task[Any]:
+    """Return the task itself, or make that of a name; refuse one about rankings."""
     made = make_task(task) if isinstance(task, str) else task
     if made.answer == "ranking":
         raise ConfigError(f"{made.name} is a task about rankings; score them with score_rankings")
@@ -288,6 +291,9 @@ def select_scorable(task: Task[Any], dataset: Dataset) -> Dataset:
     """Return the dataset with the queries that a task can score; perhaps with none.
 
     They are those with a reference; all, where none has one and the task has metrics without.
+
+    Raises:
+        DataError: a reference is not one of the task.
     """
     queries = tuple(query for query in dataset.queries if has_reference(task, query))
     all_there = len(queries) == len(dataset.queries)

@@ -66,7 +66,8 @@ class System:
     @property
     def is_of_package(self) -> bool:
         """Whether it is a plug-in of this package, also where only its records are here."""
-        return ":" not in self.identity.get("class", ":")  # ``class_name``: others have a module
+        name = self.identity.get("class")
+        return name is not None and ":" not in name  # others are called module:Class
 
     @property
     def is_gold(self) -> bool:

@@ -3,12 +3,13 @@
 The declaration of a metric of this package is found by its name. That of any other metric is stored
 beside the score (``Score.spec``), so that a run can be shown where the plug-in is not installed.
 
-The main metric never depends on the scores: a task declares it (``Task.main``), and it is recorded
-first. Of a metric of rankings the largest cutoff counts, or the smallest where the largest covers
-every table of the corpus. Metrics of answers come before those of rankings, and both are sorted by
-``MetricSpec.rank``. For question answering the main metric depends on the references. BLEU counts
-sequences of up to four words, so it says nothing about answers of one or two: where the median
-reference has at most ``MOST_WORDS`` words, exact match is the main metric, else BLEU.
+The main metric never depends on the scores: a task declares it (``Task.main``; default: the first
+of its metrics), and it is recorded first. ``MetricSpec.rank`` sorts the others. Of a metric of
+rankings the largest cutoff counts, or the smallest where the largest covers every table of the
+corpus. A run of answers has the main metric of its answers, not of its rankings. For question
+answering the main metric depends on the references. BLEU counts sequences of up to four words, so
+it says nothing about answers of one or two: where the median reference has at most ``MOST_WORDS``
+words, exact match is the main metric, else BLEU.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -225,10 +226,10 @@ def list_answer_metrics(scores: ScoresOrNames, include_long: bool = False) -> li
     ``include_long``. Where no metric of answers has a rank, all of them are listed.
     """
     specs = {name: spec for name, spec in find_specs(scores).items() if spec.scores != RANKINGS}
-    ranked = [name for name in specs if specs[name].rank is not None]
-    if not ranked:
+    if all(spec.rank is None for spec in specs.values()):
         return list(specs)
-    main, *others = ranked
+    main, *others = specs
+    others = [name for name in others if specs[name].rank is not None]
     others.sort(key=lambda name: _rank(specs[name]))
     if specs[main].references != "short":
         return [main, *others]
@@ -238,10 +239,22 @@ def list_answer_metrics(scores: ScoresOrNames, include_long: bool = False) -> li
 
 
 def list_ranking_metrics(scores: ScoresOrNames) -> list[str]:
-    """List the main metrics of rankings among those of a run, by rank and cutoff."""
-    specs = find_specs(scores)
-    ranked = [n for n, s in specs.items() if s.scores == RANKINGS and s.rank is not None]
-    return sorted(ranked, key=lambda name: (_rank(specs[name]), _split_cutoff(name)[1]))
+    """List the main metrics of rankings among those of a run: that of its task, then by rank.
+
+    Each stands at its smallest cutoff first.
+    """
+    specs = {name: spec for name, spec in find_specs(scores).items() if spec.scores == RANKINGS}
+    if all(spec.rank is None for spec in specs.values()):
+        return []
+    families = {name: _split_cutoff(name) for name in specs}
+    main = families[next(iter(specs))][0]
+
+    def sort_key(name: str) -> tuple[bool, float, int]:
+        family, k = families[name]
+        return family != main, _rank(specs[name]), k
+
+    listed = (n for n, spec in specs.items() if spec.rank is not None or families[n][0] == main)
+    return sorted(listed, key=sort_key)
 
 
 def list_main_metrics(scores: ScoresOrNames) -> list[str]:

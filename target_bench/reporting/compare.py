@@ -146,12 +146,14 @@ def compare_results(
             name: {m: Values(read_metric(run, m), run.stored.scores[m]) for m in compared}
             for name, run in by_name.items()
         }
-        subsets = slicing.select_parts(whole.queries.properties, conditions, len(whole.queries.ids))
+        subsets = slicing.select_parts(
+            whole.per_query.properties, conditions, len(whole.per_query.ids)
+        )
         rows += make_rows(corpus, values, baseline, subsets, list_databases(whole))
     rows = correct(rows, tested)
     rows.sort(key=lambda row: compared.index(row.metric))
     synthetic = [
-        corpus for corpus, group in groups.items() if any(r.queries.are_synthetic for r in group)
+        corpus for corpus, group in groups.items() if any(r.per_query.are_synthetic for r in group)
     ]
     remarks = [f"{why}."] if why else []
     if synthetic:
@@ -269,10 +271,12 @@ def check_comparable(runs: Sequence[Result]) -> None:
     )
     first, *others = runs
     for other in others:
-        if other.queries.ids != first.queries.ids:  # a metric of one's own may score more of them
+        if (
+            other.per_query.ids != first.per_query.ids
+        ):  # a metric of one's own may score more of them
             raise DataError(
                 f"{first.folder} and {other.folder} are scored over different queries, "
-                f"{len(first.queries.ids):,} and {len(other.queries.ids):,}, so they cannot be "
+                f"{len(first.per_query.ids):,} and {len(other.per_query.ids):,}, so they cannot be "
                 "paired; score both with the same metrics (target-bench score RUN)"
             )
 

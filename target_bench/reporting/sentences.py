@@ -139,7 +139,7 @@ def describe_run(results: Sequence[Result]) -> Iterator[str]:
     if others:
         yield from _describe_others(best, others, metric, why)
         yield from _describe_sets(scored, metric)
-    if any(result.queries.are_synthetic for result in systems):
+    if any(result.per_query.are_synthetic for result in systems):
         yield SYNTHETIC
 
 

@@ -22,7 +22,7 @@ _BINARY_FILES = (PER_QUERY, STATISTICS)
 _READ_ERRORS = (OSError, ValueError, KeyError, TypeError, AttributeError, StoreError)
 
 
-def write_baseline(run: Result, path: Path) -> None:
+def write_baseline(result: Result, path: Path) -> None:
     """Write the manifest, the scores and the values of every query of a run.
 
     Rankings, answers and judgements are left out, so the file is small: about 56 KB for 280
@@ -30,8 +30,8 @@ def write_baseline(run: Result, path: Path) -> None:
     """
     if path.suffix != ".json":
         raise ConfigError(f"{path}: the name of a baseline file ends in .json")
-    document = _to_document(run)
-    _check_failures(run, path)
+    document = _to_document(result)
+    _check_failures(result, path)
     try:
         atomic_write(path, (json.dumps(document, indent=1) + "\n").encode())
     except OSError as error:
@@ -40,28 +40,28 @@ def write_baseline(run: Result, path: Path) -> None:
         ) from error
 
 
-def _to_document(run: Result) -> dict[str, Any]:
-    read_main_metric(run)  # raises if there are no scores
-    if run.run.problem is not None:
-        raise StoreError(f"{run.folder}: damaged: {run.run.problem}")
-    files = {name: (run.folder / name).read_text(encoding="utf-8") for name in _TEXT_FILES}
+def _to_document(result: Result) -> dict[str, Any]:
+    read_main_metric(result)  # raises if there are no scores
+    if result.run.problem is not None:
+        raise StoreError(f"{result.folder}: damaged: {result.run.problem}")
+    files = {name: (result.folder / name).read_text(encoding="utf-8") for name in _TEXT_FILES}
     for name in _BINARY_FILES:
-        if (run.folder / name).exists():
-            files[name] = base64.b64encode((run.folder / name).read_bytes()).decode()
-    document = {"target_bench_baseline": FORMAT, "run": run.folder.name, "files": files}
-    rankings = run.rankings_result
-    if rankings is not run:
+        if (result.folder / name).exists():
+            files[name] = base64.b64encode((result.folder / name).read_bytes()).decode()
+    document = {"target_bench_baseline": FORMAT, "run": result.folder.name, "files": files}
+    rankings = result.rankings_result
+    if rankings is not result:
         text = (rankings.folder / "manifest.json").read_text(encoding="utf-8")
         document["rankings"] = {"run": rankings.folder.name, "manifest.json": text}
     return document
 
 
-def _check_failures(run: Result, path: Path) -> None:
+def _check_failures(result: Result, path: Path) -> None:
     """Refuse a baseline of failures: it would let the next ones pass."""
-    failed, n = run.stored.n_failed, count_noun(run.stored.n_queries, "query")
-    mend = f"fix the cause (target-bench runs show {run.folder}) and run it again"
-    if failed and failed == run.stored.n_queries:
-        raise ConfigError(f"{run.folder} cannot be a baseline: it failed on all of {n}; {mend}")
+    failed, n = result.stored.n_failed, count_noun(result.stored.n_queries, "query")
+    mend = f"fix the cause (target-bench runs show {result.folder}) and run it again"
+    if failed and failed == result.stored.n_queries:
+        raise ConfigError(f"{result.folder} cannot be a baseline: it failed on all of {n}; {mend}")
     try:
         scores = parse_json(parse_json(path.read_bytes())["files"]["scores.json"])
         before = (scores.get("answers") or scores["counts"])["failed"]
@@ -69,8 +69,8 @@ def _check_failures(run: Result, path: Path) -> None:
         return  # no earlier baseline
     if failed > before:
         raise ConfigError(
-            f"{path} was kept: {run.folder} failed on {failed} of {n}, the run in it on {before}; "
-            f"{mend}, or remove {path} to write it anyway"
+            f"{path} was kept: {result.folder} failed on {failed} of {n}, the run in it on "
+            f"{before}; {mend}, or remove {path} to write it anyway"
         )
 
 

@@ -242,7 +242,7 @@ def read_data_options(result: "Result") -> dict[str, Any]:
         "task": result.identity.task,
         "corpus": result.identity.corpus,
         "split": result.identity.split,
-        "queries": result.run.manifest.queries,
+        "queries": result.run.manifest.n_queries,
         "distractors": command.distractors,
         "about": command.about,
         "limit": command.limit,
@@ -269,8 +269,8 @@ def check_same_slices(
         properties.add("db_id")
     for name in sorted(properties):
         for other in others:
-            theirs = other.queries.properties.get(name)
-            if theirs is not None and theirs != first.queries.properties.get(name):
+            theirs = other.per_query.properties.get(name)
+            if theirs is not None and theirs != first.per_query.properties.get(name):
                 raise DataError(
                     f"{first.folder.name} and {other.folder.name} differ in the {name} of their "
                     "queries. A property of answers is shown of one run: runs show RUN --by "

@@ -76,7 +76,7 @@ def _ambiguous_name(problem: str, lines: list[str]) -> ConfigError:
 def _describe_run(folder: Path) -> str:
     """Return the name of a run folder, which has task and corpus, and what else may differ."""
     manifest = read_manifest(folder)
-    n = manifest.queries
+    n = manifest.n_queries
     n_queries = "" if n is None else f" of {count_noun(n, 'question')}"
     return f"{folder.name}{n_queries}, {(manifest.started or '')[:16].replace('T', ' ')}"
 

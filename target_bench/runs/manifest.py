@@ -59,7 +59,7 @@ class Identity(Entries):
     prompt: dict[str, Any] | None = None
     retrieval: dict[str, Any] | None = None  # of answers: the retriever and the depth
     given: dict[str, Any] | None = None  # of answers from given tables: where they come from
-    own_retriever: dict[str, Any] | None = Field(None, alias="retriever")
+    own_retriever: dict[str, Any] | None = Field(None, alias="retriever")  # of rankings
 
     @classmethod
     def make(cls, **entries: Any) -> "Identity":
@@ -169,7 +169,9 @@ class Manifest(Entries):
     command: Command = Field(validation_alias="asked", serialization_alias="asked")
     status: Status | None = None
     error: str | None = None  # what ended the last work; credentials are masked
-    queries: Count | None = None
+    n_queries: Count | None = Field(
+        default=None, validation_alias="queries", serialization_alias="queries"
+    )
     corpus_tables: Count | None = None  # distractors among them
     environment: dict[str, Any] = {}  # of the first work
     files: dict[str, str] = {}  # data file -> SHA-256
@@ -184,8 +186,14 @@ class Manifest(Entries):
     from_caches: dict[str, list[str]] = {}  # stage -> the caches that its time came out of
     latency_ms: dict[str, Any] | None = None
     notes: tuple[str, ...] = ()  # the retriever's own
-    tables: dict[str, str] = {}  # Parquet file -> SHA-256
-    values: dict[str, str] = {}  # Parquet file -> SHA-256 of its columns
+    # file of per-query values -> SHA-256
+    value_files: dict[str, str] = Field(
+        default={}, validation_alias="tables", serialization_alias="tables"
+    )
+    # file of per-query values -> SHA-256 of its columns
+    value_columns: dict[str, str] = Field(
+        default={}, validation_alias="values", serialization_alias="values"
+    )
     logs: dict[str, str] = {}  # file of lines -> SHA-256, of a finished run
 
     def to_json(self) -> dict[str, Any]:

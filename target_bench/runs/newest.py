@@ -118,7 +118,7 @@ def _find_newest_on_each_data(results: Sequence[Result], shared: Sequence[str]) 
 
 
 def _newest_key(result: Result) -> tuple[bool, float]:
-    """Sort the newest first, and after all others rankings that answers are built on."""
+    """Sort the newest first; rankings that were made only for answers come last."""
     return result.command.ranks_for_answers, -_read_start(result)
 
 
@@ -150,7 +150,8 @@ def _find_systems(
 ) -> tuple[list[Result], Counter[str]]:
     """Return the newest run of each system, and reason -> number of runs that are left out.
 
-    ``used`` are the rankings that answers are built on: they are not left out.
+    ``used`` are the rankings that answers are built on: where these are left out, nobody misses
+    them, and they are not counted.
     """
     expected = _read_data(newest)
     systems: dict[tuple[Any, ...], Result] = {}

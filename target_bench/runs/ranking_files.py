@@ -77,9 +77,9 @@ def read_run_file(path: Path, dataset: Dataset) -> RunFile:
 
     In a TREC run a table is its id, or ``database/table`` where there are databases. JSON lines are
     read as the log of a run, in which a query may have several lines: a later line replaces an
-    error, and one with rankings at smaller cutoffs (``at``), or an error, one without. In both,
-    tables are ordered by their scores, as those of a retriever: the rank column and the order of
-    lines do not break ties.
+    error; one that is an error, or has rankings at smaller cutoffs (``at``), also replaces one
+    without these. In both, tables are ordered by their scores, as those of a retriever: the rank
+    column and the order of lines do not break ties.
     """
     if not path.is_file():
         raise DataError(f"--run {path}: there is no such file (of a run folder: retrieval.jsonl)")
@@ -192,7 +192,8 @@ def _parse_trec(release: Release, path: Path, names: _Names) -> Iterator[_Entry]
             raise DataError(f"{where}: query {query_id!r} has table {table} a second time")
         ranking[table] = (rank, -score)  # a tool that counts no ranks writes 1 on every line
     for query_id, ranking in rankings.items():
-        # In the order of the file, in which scores that rise are distances; then scores decide.
+        # By the rank column, so that rising scores are recognized as distances; ``_to_retrieval``
+        # then sorts by score.
         tables = sorted(ranking, key=ranking.__getitem__)
         yield _Entry(str(path), query_id, tables, [-ranking[table][1] for table in tables])
 
@@ -242,29 +243,29 @@ def _read_numbers(written: Any, n_tables: int, where: str) -> list[float]:
 # Write
 
 
-def export_trec(run: Result, dataset: Dataset, out: Path) -> tuple[Path, Path]:
+def export_trec(result: Result, dataset: Dataset, out: Path) -> tuple[Path, Path]:
     """Write ``run.trec`` and ``qrels.trec``: the rankings, and the gold tables of their queries.
 
     ir-measures and trec_eval (with ``-c``, so that queries without any table count) score the two
     to the figures in ``scores.json``. A run file has one ranking a query: of a retriever whose
     ranking depends on how many tables are asked for, the one at the largest cutoff.
     """
-    identity = run.identity
-    if not (run.folder / RANKINGS.file).exists():
-        raise StoreError(f"{run.folder}: holds no rankings; name the folder of a retrieval run")
-    rankings = run.run.rankings
+    identity = result.identity
+    if not (result.folder / RANKINGS.file).exists():
+        raise StoreError(f"{result.folder}: holds no rankings; name the folder of a retrieval run")
+    rankings = result.run.rankings
     queries = [query for query in dataset.queries if query.id in rankings]
     data = (dataset.corpus.fingerprint, queries_fingerprint(queries))
     if data != (identity.corpus_fingerprint, identity.queries_fingerprint):
         raise DataError(
-            f"{run.folder}: the rankings are of other tables, queries or gold tables than "
+            f"{result.folder}: the rankings are of other tables, queries or gold tables than "
             f"{dataset.info.name} {dataset.split} has now. Name the data of the run with "
             "--data-dir or --corpus, or run the same command again."
         )
     failed = sum(ranking.error is not None for ranking in rankings.values())
     # A process that asked failed queries again, and was killed, left the scores of the first one.
-    if not run.run.is_scored or run.stored.counts.failed != failed:
-        raise StoreError(f"{run.folder}: the run is not finished; run the same command again")
+    if not result.run.is_scored or result.stored.counts.failed != failed:
+        raise StoreError(f"{result.folder}: the run is not finished; run the same command again")
     words = to_words(dataset.corpus.ids)
     run_text = "".join(format_run((rankings[query.id] for query in queries), words))
     qrels_text = "".join(format_qrels(queries, words))

@@ -64,8 +64,8 @@ class Result:
 
     result = evaluate("bm25", "mini")["bm25"]
     print(result["recall@10"])  # .982 [.961, .992]
-    query = result.queries.ids[0]
-    print(result.queries.values["recall@10"][0], result.run.rankings[query].tables[0])
+    query = result.per_query.ids[0]
+    print(result.per_query.values["recall@10"][0], result.run.rankings[query].tables[0])
     # 1.0 0/olympics-1972-medals
     ```
 
@@ -74,17 +74,17 @@ class Result:
 
     Args:
         run: the run, or its folder.
-        all_queries: the queries of the run, if they are at hand; the folder has no texts of them.
+        queries: the queries of the run, if they are at hand; the folder has no texts of them.
 
     Attributes:
         run: what the folder holds beside the scores: manifest, rankings, answers, status.
         by: properties of the queries, each of whose values gets scores where results are printed.
     """
 
-    def __init__(self, run: Run | str | Path, all_queries: Sequence[Query] = ()) -> None:
+    def __init__(self, run: Run | str | Path, queries: Sequence[Query] = ()) -> None:
         self.run = run if isinstance(run, Run) else Run(run)
         self.by: tuple[str, ...] = ()
-        self._all_queries = all_queries
+        self._queries = queries
 
     def __getitem__(self, metric: str) -> Score:
         """Return the score of a metric, also of the rankings that answers are built on.
@@ -156,11 +156,11 @@ class Result:
         return {**of_rankings, **self.stored.scores}
 
     @cached_property
-    def queries(self) -> QueryValues:
+    def per_query(self) -> QueryValues:
         """The values, statistics and properties of every scored query."""
         # Another run of the same queries may have written the files again since the manifest of
         # this result was read.
-        return read_values(self.folder, read_manifest(self.folder).tables)
+        return read_values(self.folder, read_manifest(self.folder).value_files)
 
     @property
     def times(self) -> ColdTimes:
@@ -211,7 +211,7 @@ class Result:
             ConfigError: there is no such property or metric; the message lists those there are.
             StoreError: the stored statistics do not give the score.
         """
-        masks = divide_by(self.queries.properties, name).masks()
+        masks = divide_by(self.per_query.properties, name).masks()
         own = self.stored.scores
         names = [*own] if metrics is None else map(canonical_name, metrics)
         skipped = (MissingPluginError,) if metrics is None else ()
@@ -351,11 +351,11 @@ class Results(Sequence[Result]):
         for result in self._results:
             rows = pyarrow.table(_to_columns(result), schema)
             for scored in dict.fromkeys((result.rankings_result, result)):
-                index = {query_id: i for i, query_id in enumerate(scored.queries.ids)}
+                index = {query_id: i for i, query_id in enumerate(scored.per_query.ids)}
                 order = [index.get(query_id, -1) for query_id in rows["query_id"].to_pylist()]
                 if scored is not result and result.identity.is_no_context:
                     order = [-1] * len(order)
-                for metric, values in scored.queries.values.items():
+                for metric, values in scored.per_query.values.items():
                     column = np.append(values, np.nan)[order]  # -1 takes the last
                     rows = rows.append_column(metric, pyarrow.array(column, from_pandas=True))
             tables.append(rows)
@@ -436,8 +436,8 @@ def read_runs(root: str | Path = "runs") -> Results:
 
 def _to_columns(result: Result) -> dict[str, list[Any]]:
     """Return column -> value of each query: what was run, the query, its ranking and its answer."""
-    asked = {query.id: query for query in result._all_queries}
-    ids = list(result.queries.ids)
+    asked = {query.id: query for query in result._queries}
+    ids = list(result.per_query.ids)
     if asked:  # in the order of the dataset; of answers those without a reference too
         scored = set(ids)
         ids = [i for i in asked if result.identity.has_answers or i in scored]

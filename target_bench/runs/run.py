@@ -74,8 +74,8 @@ class Run:
 
     Args:
         folder: the folder.
-        draft: what the command that works here would record: the manifest of a new run, and the
-            identity and command of any; only ``open_run`` gives one.
+        draft: what the command that works here would record. Of a new run it becomes the manifest;
+            of a stored one it gives ``identity`` and ``command``. Only ``open_run`` gives one.
 
     Attributes:
         folder: the folder.
@@ -118,7 +118,7 @@ class Run:
 
     @property
     def command(self) -> Command:
-        """The words of the command that works here; without one, the recorded words."""
+        """The words of the command that works here, perhaps other than recorded; else those."""
         return (self._draft or self.manifest).command
 
     @property
@@ -180,7 +180,7 @@ class Run:
                 return f"the run of its rankings is missing: {rankings}"
             if self.is_scored:
                 read_scores(self.folder)
-                check_tables(self.folder, self.manifest.tables)
+                check_tables(self.folder, self.manifest.value_files)
             for log in LOGS:
                 log.check(self.folder, self.manifest.logs.get(log.file))
         except StoreError as error:
@@ -253,20 +253,48 @@ class Run:
         """Record that a stage works on the run, and entries of the manifest."""
         self.write_manifest(status="running", error=None, logs={}, **entries)
 
-    def finish(self, **entries: Any) -> None:
-        """Mark the run finished, with the SHA-256 of its logs and entries of the manifest.
+    def finish(
+        self, scores: Mapping[str, Any], values: Mapping[str, Mapping[str, Any]], **entries: Any
+    ) -> None:
+        """Write the tables of values, ``scores.json``, and last the manifest of a finished run.
 
-        Names and metrics of the command are recorded only now: ``target-bench score`` computes
-        recorded metrics again, and would end at one that raises.
+        The manifest gets the SHA-256 of tables and logs, other entries, and only now the names and
+        metrics of the command: ``target-bench score`` computes recorded metrics again, and would
+        end at one that raises.
+
+        Args:
+            scores: what ``scores.json`` holds.
+            values: name of a table -> column -> its value of each query.
+            entries: of the manifest.
         """
+        hashes = {name: hash_columns(columns) for name, columns in values.items()}
+        files = {name: self._write_values(name, values[name], hashes[name]) for name in values}
+        self._write_document("scores.json", scores)
         paths = (self.folder / log.file for log in LOGS)
         with storage_errors("be read", self.folder):
             logs = {path.name: digest(path) for path in paths if path.exists()}
-        command = _add_names_and_metrics(recorded=self.manifest.command, current=self.command)
-        self.write_manifest(status="finished", error=None, logs=logs, command=command, **entries)
+        self.write_manifest(
+            status="finished",
+            error=None,
+            logs=logs,
+            value_files=files,
+            value_columns=hashes,
+            command=_add_names_and_metrics(recorded=self.manifest.command, current=self.command),
+            **entries,
+        )
+
+    def _write_values(self, name: str, columns: Mapping[str, Any], sha256: str) -> str:
+        """Write columns, which have this SHA-256, unless they are there; return the file's."""
+        if self.manifest.value_columns.get(name) == sha256:
+            with suppress(OSError, DamageError, KeyError):
+                check_file(self.folder / name, self.manifest.value_files[name])
+                return self.manifest.value_files[name]  # it was made of these columns
+        encoded = encode_table(columns)
+        write_file(self.folder / name, encoded)
+        return hashlib.sha256(encoded).hexdigest()
 
     def read_log(self, log: Log[T]) -> dict[str, T]:
-        """Return query id -> record of a log; none of one that was removed, to be asked again."""
+        """Return query id -> record of a log; of one that was removed, as advised, nothing."""
         return self._read(log) if (self.folder / log.file).exists() else {}
 
     def append(
@@ -278,7 +306,7 @@ class Run:
         """
         self.reused = False
         # The log is opened first: a folder that cannot be written is reported before the work. The
-        # batches record times when they end or are closed: while the run is still open.
+        # generator of batches records times when it ends or is closed: before the log is closed.
         with log.open(self.folder) as append, closing(batches):
             for batch in batches:
                 append(batch)
@@ -291,25 +319,6 @@ class Run:
     def _write(self, manifest: Manifest) -> None:
         self._write_document(_MANIFEST, manifest.to_json())
         self._manifest = manifest
-
-    def write_scores(
-        self, scores: Mapping[str, Any], tables: Mapping[str, Mapping[str, Any]] | None = None
-    ) -> None:
-        """Write the tables of values, then ``scores.json``, and their SHA-256 into the manifest."""
-        values, written = {}, {}
-        for name, columns in (tables or {}).items():
-            values[name] = hash_columns(columns)
-            if self.manifest.values.get(name) == values[name]:
-                with suppress(OSError, DamageError, KeyError):
-                    check_file(self.folder / name, self.manifest.tables[name])
-                    written[name] = self.manifest.tables[name]  # it was made of these columns
-                    continue
-            encoded = encode_table(columns)
-            written[name] = hashlib.sha256(encoded).hexdigest()
-            write_file(self.folder / name, encoded)
-        self._write_document("scores.json", scores)
-        if tables:
-            self.write_manifest(tables=written, values=values)
 
     def _write_document(self, name: str, content: Mapping[str, Any]) -> None:
         text = json.dumps(add_seal(content), ensure_ascii=False, indent=2) + "\n"

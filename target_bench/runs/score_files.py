@@ -61,7 +61,7 @@ class QueryValues:
     values: Mapping[str, Floats]
     # metric name -> (n, m) what each query adds to the score; sums of rows give scores
     statistics: Mapping[str, Floats]
-    not_means: frozenset[str]  # the metrics that are no mean of their values
+    not_means: frozenset[str]  # the metrics whose statistics are stored besides their values
 
     @property
     def are_synthetic(self) -> bool:

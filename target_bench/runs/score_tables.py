@@ -139,9 +139,9 @@ def choose_metrics(
 ) -> list[str]:
     """Choose the metrics worth a column.
 
-    Of answers: the deepest recall and the first two main metrics. Of rankings: recall at the
-    smallest and the largest cutoff, recall of databases at the smallest (TARGET's rule), and the
-    metrics of returned sets. Last come the user's own metrics, at their largest cutoff.
+    Of answers: the first of ``list_column_metrics``. Of rankings: recall at the smallest and the
+    largest cutoff, recall of databases at the smallest (TARGET's rule), and the metrics of returned
+    sets. Last come the user's own metrics, at their largest cutoff.
 
     Args:
         scores: metric -> score of each run.
@@ -348,7 +348,7 @@ def slices_to_json(by_property: Mapping[str, PartScores]) -> dict[str, Any]:
 
 def list_databases(result: "Result") -> Sequence[str]:
     """List the database of each query; nothing unless every query has one, and they differ."""
-    names = result.queries.properties.get("db_id", ())
+    names = result.per_query.properties.get("db_id", ())
     return names if None not in names and len(set(names)) > 1 else ()
 
 
@@ -414,7 +414,8 @@ def describe_failures(result: "Result") -> Iterator[str]:
     if not_judged:
         error = result.errors[not_judged[0]].removeprefix(NOT_JUDGED)
         yield (
-            f"the judge failed on {len(not_judged)} answers of {corpus} (scored without it; the "
+            f"the judge failed on {count_noun(len(not_judged), 'answer')} of {corpus} (scored "
+            f"without it; the "
             f"same command asks again); the first is {not_judged[0]!r}: {error}"
         )
     failed = [record for record in find_failures(result) if record.query_id not in not_judged]

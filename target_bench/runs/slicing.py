@@ -150,7 +150,7 @@ def _natural_key(text: str) -> tuple[Any, ...]:
 
 
 class Condition(NamedTuple):
-    """A condition on a property, as ``difficulty=hard``; or only a property, for each value."""
+    """A condition on a property, as ``difficulty=hard``; or its name, for a part of each value."""
 
     name: str
     operator: str = ""
@@ -187,8 +187,8 @@ def select_parts(
 ) -> dict[str, Mask]:
     """Return description -> (n,) which queries are in this part.
 
-    All conditions hold in a part; only a property makes a part of each of its values. Without
-    conditions there is one part of all queries, whose description is empty.
+    All conditions hold in a part; the bare name of a property makes a part of each of its values.
+    Without conditions there is one part of all queries, whose description is empty.
     """
     parts = {"": np.ones(n, dtype=np.bool_)}
     for condition in conditions:
@@ -293,11 +293,11 @@ def read_metric(result: "Result", metric: str) -> MetricValues:
         StoreError: the stored statistics do not give the score.
     """
     scores, folder = result.stored.scores, result.folder
-    if metric not in scores or metric not in result.queries.values:
+    if metric not in scores or metric not in result.per_query.values:
         rankings = result.command.retrieval_run
         elsewhere = f". Its rankings were scored in {rankings}" if rankings else ""
         raise ConfigError(describe_unknown_metric(folder, metric, scores) + elsewhere)
-    score, statistics = scores[metric], result.queries.statistics[metric]
+    score, statistics = scores[metric], result.per_query.statistics[metric]
     spec, installed = find_spec(metric, score), make_default_metric(metric)
     # The installed metric may give 0 for no query at all, where the stored score is NaN.
     computing = StoredMean(spec) if installed is None or isnan(score.value) else installed
@@ -310,7 +310,7 @@ def read_metric(result: "Result", metric: str) -> MetricValues:
             f"{folder}: the stored statistics of {metric} give no score ({error}); {again}"
         ) from error
     if not np.isclose(value, score.value, rtol=1e-9, atol=1e-9, equal_nan=True):
-        if installed is None and metric in result.queries.not_means:
+        if installed is None and metric in result.per_query.not_means:
             raise MissingPluginError(
                 f"{folder.name}: {metric} is a metric of a plug-in that is not installed here, or "
                 "of a file, and more than a mean of its values, so it cannot be computed for a "
@@ -322,7 +322,7 @@ def read_metric(result: "Result", metric: str) -> MetricValues:
             f"give {value:.6f}. The scores were edited, or are older than the "
             f"statistics of such metrics: {again}"
         )
-    values = np.where(statistics.any(axis=1), result.queries.values[metric], np.nan)
+    values = np.where(statistics.any(axis=1), result.per_query.values[metric], np.nan)
     return MetricValues(metric, values, statistics, computing, spec)
 
 

@@ -162,7 +162,7 @@ def _find_data_changes(before: Manifest, after: Manifest) -> Iterator[Change]:
         yield from _find_file_changes(before, after) or [Change("the tables changed")]
     queries = before.identity.queries_fingerprint != after.identity.queries_fingerprint
     if queries and not changed_options & {"limit", "about"}:
-        yield from _describe_count(before.queries, after.queries, "question")
+        yield from _describe_count(before.n_queries, after.n_queries, "question")
         yield from _find_file_changes(before, after) or [
             Change("the questions or their gold changed")
         ]

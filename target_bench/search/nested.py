@@ -188,7 +188,7 @@ class Wrapper(BatchRetriever):
 
 
 class _GivenRankings:
-    """A retriever that returns given rankings, so that ``contract.retrieve`` checks them."""
+    """A retriever that returns given rankings, so that ``retrieve_tables`` checks them."""
 
     def __init__(self, rankings: Any) -> None:
         self._rankings = rankings

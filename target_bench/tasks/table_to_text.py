@@ -17,7 +17,7 @@ from target_bench.metrics.text import count_references
 from target_bench.models.answer_reading import AnswerReader, answer_alone
 from target_bench.models.prompts.prompting import CellPrompter, load_prompt
 from target_bench.tables import totto_text
-from target_bench.tables.descriptions import OF, VERSION, JudgedDescriptions, description_metrics
+from target_bench.tables.descriptions import VERSION, JudgedDescriptions, description_metrics
 from target_bench.tables.totto_text import TableEvidence
 
 
@@ -50,7 +50,7 @@ class TableToText(Task[JudgedSentences]):
     name = "table_to_text"
     title = "Table-to-Text"
     aliases = ("t2t", "data_to_text")
-    scores = OF
+    scores = "descriptions"
     main = "parent"
     answer: ClassVar[AnswerKind] = "text"
     source: ClassVar[TableSource] = "given"

@@ -52,10 +52,10 @@ def test_what_changes_no_answer_is_the_same_run(tmp_path: Path) -> None:
     again = _run(tmp_path, **BASE | {"generator": "extractive:tables=3"})
     assert again.run.reused
     assert again.folder == first.folder
-    few = replace(MINI, queries=tuple(q for q in MINI.queries if q.id in set(first.queries.ids)))
+    few = replace(MINI, queries=tuple(q for q in MINI.queries if q.id in set(first.per_query.ids)))
     turned = _run(tmp_path, replace(few, queries=few.queries[::-1]), **BASE)
     assert turned.run.reused
-    assert turned.queries.ids == first.queries.ids
+    assert turned.per_query.ids == first.per_query.ids
     same_scores(turned, first)
     other = _run(tmp_path, _with(MINI, lambda query: replace(query, answer="?")), **BASE)
     assert other.folder != first.folder, "other references are another run"
@@ -71,8 +71,8 @@ def test_failures_count_as_wrong(tmp_path: Path) -> None:
     for name in ("exact_match", "token_f1"):
         assert result.scores[name].value == pytest.approx(108 / 144)
         assert result.scores[name].n == 144
-        assert result.queries.values[name][-36:].tolist() == [0] * 36
-        assert result.queries.values[name][:-36].tolist() == [1] * 108
+        assert result.per_query.values[name][-36:].tolist() == [0] * 36
+        assert result.per_query.values[name][:-36].tolist() == [1] * 108
     assert result.scores["sacrebleu"].value < right.scores["sacrebleu"].value
 
 

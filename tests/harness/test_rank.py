@@ -237,7 +237,7 @@ def test_record_goes_on(tmp_path: Path, kind: type[Fragile]) -> None:
     assert result.stored.counts.asked == len(QUERIES) == result.scores["recall@139"].n
     assert messages_of(result) == {q.id: "raised RuntimeError: the index is gone" for q in bad}
     assert result.scores["recall@139"].value == pytest.approx(1 - 3 / len(QUERIES))
-    values = dict(zip(result.queries.ids, result.queries.values["recall@139"], strict=True))
+    values = dict(zip(result.per_query.ids, result.per_query.values["recall@139"], strict=True))
     assert [values[query.id] for query in bad] == [0, 0, 0]
 
     FAULTY.clear()

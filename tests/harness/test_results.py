@@ -82,14 +82,14 @@ def test_a_line_each(single: Results) -> None:
 def test_to_arrow(single: Results, pair: Results, tmp_path: Path) -> None:
     table = single.to_arrow()
     assert table.column_names == [*COLUMNS, *single.scores]
-    values = dict(zip(single[0].queries.ids, single[0].queries.values["recall@5"], strict=True))
+    values = dict(zip(single[0].per_query.ids, single[0].per_query.values["recall@5"], strict=True))
     ids = table.column("query_id").to_pylist()
-    assert ids == [query.id for query in single[0]._all_queries], "in the order of the corpus"
+    assert ids == [query.id for query in single[0]._queries], "in the order of the corpus"
     assert table.column("recall@5").to_pylist() == [values[query_id] for query_id in ids]
     assert pair.to_arrow().column("corpus").to_pylist() == ["ottqa"] * 2 + ["mini"] * 280
     first = table.slice(0, 1).to_pylist()[0]
-    assert first["query"] == single[0]._all_queries[0].text
-    assert first["gold"] == [str(table) for table in single[0]._all_queries[0].gold]
+    assert first["query"] == single[0]._queries[0].text
+    assert first["gold"] == [str(table) for table in single[0]._queries[0].gold]
     assert len(first["ranking"]) == 10
     assert first["recall@10"] == float(first["gold"][0] in first["ranking"])
     assert first["answer"] is None

@@ -32,11 +32,11 @@ def _run(out: Path, task: str, **more: Any) -> Result:
 
 def _same(scored: Scores[Any], result: Result) -> None:
     """The scores, values and counts of a run, as far as they were computed."""
-    assert sorted(scored.query_ids) == result.queries.ids
+    assert sorted(scored.query_ids) == result.per_query.ids
     order = np.argsort(scored.query_ids)
     for name, score in scored.items():
         assert result.scores[name] == score
-        np.testing.assert_array_equal(scored.per_query[name][order], result.queries.values[name])
+        np.testing.assert_array_equal(scored.per_query[name][order], result.per_query.values[name])
 
 
 def test_rankings_of_a_run(tmp_path: Path) -> None:

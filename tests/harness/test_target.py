@@ -90,7 +90,7 @@ def test_one_retrieval_serves_every_k(tmp_path: Path) -> None:
     single = only(_target(tmp_path / "5").run(Counting(), top_k=5))
     for name in ("recall@5", "ndcg@5", "recall_micro@5"):
         assert single.scores[name].value == several.scores[name].value
-        assert single.queries.values[name].tolist() == several.queries.values[name].tolist()
+        assert single.per_query.values[name].tolist() == several.per_query.values[name].tolist()
 
 
 def test_empty_and_odd_data_is_counted(tmp_path: Path) -> None:

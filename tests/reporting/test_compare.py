@@ -237,7 +237,7 @@ def test_what_cannot_be_compared(
 def test_runs_that_are_scored_over_other_queries_are_not_paired(runs: Runs) -> None:
     first, second = read_run(runs.bm25), read_run(runs.tfidf)
     check_comparable([first, second])
-    second.__dict__["queries"] = replace(first.queries, ids=first.queries.ids[1:])
+    second.__dict__["per_query"] = replace(first.per_query, ids=first.per_query.ids[1:])
     with pytest.raises(DataError, match="are scored over different queries, 280 and 279"):
         check_comparable([first, second])
 

@@ -30,8 +30,8 @@ def check_figures(result: Result, paths: tuple[Path, Path], cutoffs: Sequence[in
     by_ir, by_trec = ir_measures_values(paths, [ir for ir, _ in names.values()]), trec_eval(paths)
     for ours, (ir, trec) in names.items():
         for theirs in (by_ir[ir], {query: values[trec] for query, values in by_trec.items()}):
-            values = np.array([theirs.get(to_word(query), 0.0) for query in result.queries.ids])
-            assert values == pytest.approx(result.queries.values[ours], abs=1e-6), ours
+            values = np.array([theirs.get(to_word(query), 0.0) for query in result.per_query.ids])
+            assert values == pytest.approx(result.per_query.values[ours], abs=1e-6), ours
             assert values.mean() == pytest.approx(result.scores[ours].value, abs=1e-9), ours
 
 

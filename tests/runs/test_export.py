@@ -73,7 +73,7 @@ def test_limited_run(tmp_path: Path) -> None:
     paths = export_trec(Result(result.folder), load("mini"), result.folder)
     check_figures(result, paths, TOP_K)
     judged = {line.split()[0] for line in paths[1].read_text(encoding="utf-8").splitlines()}
-    assert judged == set(result.queries.ids)
+    assert judged == set(result.per_query.ids)
 
 
 def test_other_data_is_refused(tmp_path: Path, five: Result) -> None:
@@ -81,7 +81,7 @@ def test_other_data_is_refused(tmp_path: Path, five: Result) -> None:
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "one.csv").write_text("a,b\n1,2\n", encoding="utf-8")
     mini = load("mini")
-    (query,) = [query for query in mini.queries if query.id == five.queries.ids[0]]
+    (query,) = [query for query in mini.queries if query.id == five.per_query.ids[0]]
     others = tuple(each for each in mini.queries if each is not query)
     for data in (
         load("mini", "test", [str(tmp_path / "more")]),

@@ -220,17 +220,17 @@ def test_missing_queries(tmp_path: Path, content: str, failed: int) -> None:
     assert (counts.asked, counts.failed, counts.empty) == (2, failed, 1 - failed)
     assert dict(result.errors) == ({"q2": "not in x.run"} if failed else {})
     assert "no ranking for 1 of 2 queries; they score 0" in warnings[0]
-    assert result.queries.values["recall@1"][1] == 0
+    assert result.per_query.values["recall@1"][1] == 0
 
 
 def test_what_is_not_scored_is_not_missed(tmp_path: Path) -> None:
     """Rankings of later queries and deeper ranks are neither needed nor in the way."""
     result, _ = _score(tmp_path, TREC, top_k=2, limit=1)
-    assert (result.stored.counts.asked, result.queries.ids) == (1, ["q2"])
+    assert (result.stored.counts.asked, result.per_query.ids) == (1, ["q2"])
     result, warnings = _score(tmp_path, TREC.splitlines()[2], top_k=2, limit=1)
     assert (result.stored.counts.answered, warnings) == (1, [])
     result, _ = _score(tmp_path, TREC, top_k=1)
-    assert (result.queries.values["recall@1"].tolist(), result.stored.counts.short) == ([0, 0], 0)
+    assert (result.per_query.values["recall@1"].tolist(), result.stored.counts.short) == ([0, 0], 0)
 
 
 def test_own_retrieval_file(tmp_path: Path) -> None:

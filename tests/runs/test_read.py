@@ -64,12 +64,14 @@ def test_a_run_of_rankings(runs: Runs) -> None:
     )
     assert (run.stored.counts.answered, run.stored.answers, run.rankings_result) == (280, None, run)
     assert (len(run.run.rankings), run.run.answers, run.run.judgements) == (280, {}, {})
-    assert run.queries.ids == sorted(run.run.rankings)
-    assert set(run.queries.values) == set(run.queries.statistics) == set(run.scores)
+    assert run.per_query.ids == sorted(run.run.rankings)
+    assert set(run.per_query.values) == set(run.per_query.statistics) == set(run.scores)
     assert dict(run) == run.scores
     assert "recall@10" in run
-    assert run.queries.values["recall@10"].mean() == pytest.approx(run.scores["recall@10"].value)
-    assert len(run.queries.statistics["recall@10"]) == len(run.queries.properties["task"]) == 280
+    assert run.per_query.values["recall@10"].mean() == pytest.approx(run.scores["recall@10"].value)
+    assert (
+        len(run.per_query.statistics["recall@10"]) == len(run.per_query.properties["task"]) == 280
+    )
     assert run.run.key == runs.bm25.name[-12:]
     assert run.times.milliseconds.get("retrieve") is not None
 
@@ -79,7 +81,7 @@ def test_a_run_of_answers(runs: Runs) -> None:
     assert run.command.label == "bm25 + extractive"
     assert run.rankings_result.folder.parent == runs.root
     assert run.rankings_result.identity.retriever == run.identity.retriever
-    assert set(run.run.rankings) == set(run.run.answers) == set(run.queries.ids)
+    assert set(run.run.rankings) == set(run.run.answers) == set(run.per_query.ids)
     assert run.stored.answers is not None
     assert run.stored.answers.asked == run.stored.n_queries == 144
     assert {"retrieve", "generate"} <= set(run.times.seconds)
@@ -89,7 +91,7 @@ def test_a_run_of_answers(runs: Runs) -> None:
 def test_judgements(tmp_path: Path) -> None:
     target = TARGET(("text_to_sql", "mini"), out=tmp_path)
     run = read_run(only(target.run("oracle", generator="gold", limit=5)).folder)
-    assert set(run.run.judgements) == set(run.queries.ids)
+    assert set(run.run.judgements) == set(run.per_query.ids)
     assert run.stored.report
 
 

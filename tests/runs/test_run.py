@@ -62,7 +62,7 @@ def test_any_manifest_comes_back(tmp_path_factory: pytest.TempPathFactory, text:
 def test_files_are_old_or_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str) -> None:
     """A full disk, while the new content is written or put in place, leaves the old one whole."""
     run = _begun(tmp_path)
-    run.write_scores({"scores": 1})
+    run.finish({"scores": 1}, {})
     before = {path.name: path.read_bytes() for path in run.folder.iterdir()}
 
     def full(*_: object) -> None:
@@ -72,7 +72,7 @@ def test_files_are_old_or_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, w
     with pytest.raises(StoreError, match=r"manifest\.json cannot be written: No space left"):
         run.write_manifest(started="later")
     with pytest.raises(StoreError, match=r"scores\.json cannot be written"):
-        run.write_scores({"scores": 2})
+        run.finish({"scores": 2}, {})
     assert {name: (run.folder / name).read_bytes() for name in before} == before
 
 
@@ -98,9 +98,9 @@ def test_files_that_cannot_be_written(tmp_path: Path, name: str) -> None:
     (run.folder / name / "in the way").mkdir(parents=True)
 
     def write() -> None:
+        run.write_new_manifest()
         with RANKINGS.open(run.folder):
-            run.write_scores({})
-            run.write_new_manifest()
+            run.finish({}, {})
 
     with pytest.raises(StoreError, match=rf"{name} cannot be written"):
         write()
@@ -115,13 +115,13 @@ def test_a_table_of_values_that_is_damaged_or_lost_is_written_again(
 ) -> None:
     run, tables = _begun(tmp_path), {"per_query.parquet": {"query_id": ["q1"], "recall@1": [0.5]}}
     path = run.folder / "per_query.parquet"
-    run.write_scores({"scores": 1}, tables)
+    run.finish({"scores": 1}, tables)
     whole = path.read_bytes()
     if content is None:
         path.unlink()
     else:
         path.write_bytes(content)
-    run.write_scores({"scores": 1}, tables)
+    run.finish({"scores": 1}, tables)
     assert path.read_bytes() == whole
 
 
@@ -129,7 +129,7 @@ def test_a_table_of_values_that_is_damaged_or_lost_is_written_again(
 def test_an_error_is_recorded_of_work_alone(tmp_path: Path, is_finished: bool) -> None:
     run = _begun(tmp_path)
     if is_finished:
-        run.finish()
+        run.finish({}, {})
     with pytest.raises(ValueError, match="no"), run.locked(print):
         raise ValueError("no")
     assert run.manifest.status == ("finished" if is_finished else "running")

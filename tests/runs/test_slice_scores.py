@@ -50,8 +50,8 @@ def _same(scores: Mapping[str, Score], alone: Mapping[str, Score]) -> None:
 
 
 def _part(dataset: Dataset, run: Result, name: str, value: str) -> Dataset:
-    mask = divide_by(run.queries.properties, name).masks()[value]
-    kept = {query_id for query_id, is_in in zip(run.queries.ids, mask, strict=True) if is_in}
+    mask = divide_by(run.per_query.properties, name).masks()[value]
+    kept = {query_id for query_id, is_in in zip(run.per_query.ids, mask, strict=True) if is_in}
     return replace(dataset, queries=tuple(q for q in dataset.queries if q.id in kept))
 
 
@@ -119,7 +119,7 @@ def test_results_hold_them(tmp_path: Path) -> None:
     result = only(target.run("bm25", limit=40, by=["gold_tables", "gold_tables"]))
     assert score_slices(result) == {"gold_tables": read_run(result.folder).scores_by("gold_tables")}
     asked = sample_queries(select_queries(MINI, "question_answering").queries, 40)
-    assert [query.id for query in asked] == result.queries.ids
+    assert [query.id for query in asked] == result.per_query.ids
     assert to_document(result)["by"]["gold_tables"]["1"]["sacrebleu"]["n"] == sum(
         len(query.gold) == 1 for query in asked
     )

@@ -147,7 +147,7 @@ def test_an_unlabelled_split_is_scored_without_references(tmp_path: Path) -> Non
     assert result.stored.answers is not None
     assert (result.stored.answers.answered, result.stored.answers.unlabelled) == (2, 2)
     stored = read_run(result.folder)
-    assert (dict(stored.scores), stored.queries.ids) == ({}, [])
+    assert (dict(stored.scores), stored.per_query.ids) == ({}, [])
     assert stored.stored.answers is not None
     assert stored.stored.answers.unlabelled == 2
     with pytest.raises(DataError, match="totto test: no query has a reference answer, so the gen"):

@@ -26,7 +26,9 @@ TEMPLATES: Mapping[str, Sequence[str]] = {
 }
 """Language -> ways to ask for a cell; the last one suits a column with a name in the plural."""
 
-NO_QUESTION = "tables without a column of unique names to ask about; a model (--generator) may"
+NO_QUESTION = (
+    "tables without a column of unique names to ask about; a model (--generator) may find some"
+)
 
 _MAX_ROUNDS = 50
 _MAX_WORDS = 8  # of a title or a key that a question names
@@ -174,7 +176,9 @@ def _choose_title(view: TableView) -> str:
     return ""
 
 
-_SURE = 0.6  # names of columns and people reach .9 of some language: enough to leave a table out
+# How probable the language of a table has to be. It is low, since few words can be told apart in a
+# table: without it a table gets the language of its corpus, and questions in a wrong one.
+_SURE = 0.6
 _write_first_rows = Serializer(rows=20)
 
 

@@ -27,10 +27,13 @@ from target_bench.harness.sweeps.cell import SweepCell
 from target_bench.harness.yaml_file import PLUGINS, YamlFile, spell_plugin
 
 MAX_CELLS = 10_000
-"""Only to look at more would take hours: they are a slip."""
+"""More are surely a mistake: even to plan them would take hours."""
 
 Options = dict[str, Any]
-"""Option of ``run`` -> value; ``retrievers.gpus`` -> GPUs that the retriever needs, and so on."""
+"""Option of ``run`` -> its value in one cell: where the file has a list, one of its alternatives.
+
+``retrievers.gpus`` -> GPUs that the retriever needs, and so on.
+"""
 
 _OPTION_BY_LIST = {option.axis: name for name, option in OPTIONS.items() if option.axis}
 """Entry that lists values of one option -> that option: ``splits`` -> ``split``."""

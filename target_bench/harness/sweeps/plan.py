@@ -127,8 +127,9 @@ def _prepare(cell: SweepCell, file: YamlFile, systems: _Systems) -> _PreparedCel
             if task.source == "retrieved":
                 config.check_prompt_tables()
             generator = systems.get_generator(cell.generator, cell, task)
-        entry = "distractors" if config.distractors else "corpora"
+        entry = "corpora"
         pair_with_corpora(cell.task, cell.corpus)  # raises if they do not fit together
+        entry = "distractors" if config.distractors else "corpora"
         loaded = share_data(cell)
         dataset = load_queries(cell.task, cell.corpus, config, systems.observer, loaded)
         if generator is not None:
@@ -321,7 +322,10 @@ def _estimate_requests(
         return prompter.write_prompt(query, tables).request
 
     requests = map(write_request, queries)
-    return estimate_generator(generator.plugin, generator.label, requests, n_per_sampled)
+    are_guesses = retriever is not None and not are_ranked
+    return estimate_generator(
+        generator.plugin, generator.label, requests, n_per_sampled, are_guesses
+    )
 
 
 def merge_estimates(estimates: Iterable[Estimate]) -> list[Estimate]:

@@ -57,7 +57,10 @@ class Sweep:
         name = read_name(yaml_file)
         cells = read_cells(yaml_file, None if out is None else Path(out))
         if not cells:
-            raise ConfigError(f"{file}: no corpus has answers that a task of its generators scores")
+            raise ConfigError(
+                f"{file}: generators are listed, but no corpus has answers for a task"
+                " to score; remove the generators, or name a corpus with answers"
+            )
         forget_data()  # of an earlier sweep, whose files may have been edited since
         planned = plan_cells(cells, yaml_file, observer or Observer())
         return cls(name, cells[0].config.out, planned)

@@ -18,8 +18,9 @@ def imap_unordered(work: Callable[[T], R], items: Iterable[T], width: int) -> It
     """Yield the result of work on each item as it is finished, with ``width`` threads.
 
     Items are taken from the iterable in the calling thread, each when a thread is free. An error is
-    raised after the requests in flight have ended, so that paid answers are kept. Closing the
-    iterator or an interrupt ends it without waiting: its threads are daemons.
+    raised after the requests in flight have ended and their results were yielded, which may have
+    been paid. Closing the iterator or an interrupt ends it without waiting: its threads are
+    daemons.
     """
     results: SimpleQueue[tuple[R, None] | tuple[None, BaseException]] = SimpleQueue()
 
@@ -39,9 +40,11 @@ def imap_unordered(work: Callable[[T], R], items: Iterable[T], width: int) -> It
                 in_flight -= 1
                 return result
 
-    def wait_for_all() -> None:
+    def drain() -> Iterator[R]:
         while in_flight:
-            wait()
+            result = wait()
+            if result[1] is None:
+                yield result[0]
 
     while True:
         try:
@@ -50,12 +53,12 @@ def imap_unordered(work: Callable[[T], R], items: Iterable[T], width: int) -> It
                 Thread(target=context.run, args=(run, item), name=name, daemon=True).start()
                 in_flight += 1
         except Exception:  # of the iterable, as of a prompt writer
-            wait_for_all()
+            yield from drain()
             raise
         if not in_flight:
             return
         result = wait()
         if result[1] is not None:
-            wait_for_all()
+            yield from drain()
             raise result[1]
         yield result[0]

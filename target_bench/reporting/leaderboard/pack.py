@@ -107,10 +107,10 @@ def publish(folder: Path) -> tuple[RunManifest, str]:
         else:
             hidden |= {"seconds": None, "cached": False, "shown_rows": ()}
         lines[name] = run.log.to_json(replace(value, **hidden))
-    if len(lines) != manifest.queries:
+    if len(lines) != manifest.n_queries:
         raise StoreError(
             f"{folder}: holds {len(lines)} predictions, but its scores are of "
-            f"{manifest.queries} queries; run the same command again"
+            f"{manifest.n_queries} queries; run the same command again"
         )
     return run, "".join(f"{lines[name]}\n" for name in sorted(lines))
 

@@ -146,7 +146,7 @@ def group_by_data(folders: Sequence[Path]) -> dict[str, list[Path]]:
             corpus,
             ranked.identity.split,
             ranked.command.about,
-            f"{ranked.run.manifest.queries} queries",
+            f"{ranked.run.manifest.n_queries} queries",
         )
         name = re.sub(r"[^A-Za-z0-9.]+", "-", " ".join(filter(None, parts))).strip("-")
         sets.setdefault(data, (name, []))[1].append(run.folder)
@@ -176,13 +176,15 @@ def _open_run(stored: Result, label: str, dataset: Dataset, depth: int) -> Repor
         tables = _read_rankings(ranked, dataset, depth)
         _check_complete(ranked.folder / RANKINGS.file, ids, tables)
     values = (
-        align_values(ids, [(ranked.queries.ids, ranked.queries.values)]) if ranked.scores else {}
+        align_values(ids, [(ranked.per_query.ids, ranked.per_query.values)])
+        if ranked.scores
+        else {}
     )
     if ranked is not stored:
         if stored.identity.is_no_context:  # answers are not built on these rankings
             values = {name: np.full_like(column, np.nan) for name, column in values.items()}
         values |= (
-            align_values(ids, [(stored.queries.ids, stored.queries.values)])
+            align_values(ids, [(stored.per_query.ids, stored.per_query.values)])
             if stored.scores
             else {}
         )

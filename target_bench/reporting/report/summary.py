@@ -280,7 +280,7 @@ def _score_parts(
     except MissingPluginError:
         return [nan] * len(kept)
     codes = dict(zip(ids, divided.codes, strict=True))
-    codes_of_scored = np.array([codes[query_id] for query_id in result.queries.ids])
+    codes_of_scored = np.array([codes[query_id] for query_id in result.per_query.ids])
     return [score_part(measured, codes_of_scored == part, None).value for part in kept]
 
 

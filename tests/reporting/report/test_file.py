@@ -155,13 +155,15 @@ def test_of_many_queries_the_failures_are_listed_first(
     missed = {
         query_id
         for run in runs
-        for query_id, value in zip(run.queries.ids, run.queries.values["recall@10"], strict=True)
+        for query_id, value in zip(
+            run.per_query.ids, run.per_query.values["recall@10"], strict=True
+        )
         if value == 0
     }
     ids = {query["id"] for query in shown}
     assert missed
     assert ids <= missed or missed <= ids
-    values = dict(zip(runs[0].queries.ids, runs[0].queries.values["recall@10"], strict=True))
+    values = dict(zip(runs[0].per_query.ids, runs[0].per_query.values["recall@10"], strict=True))
     shown_values = made["runs"][0]["values"]["recall@10"]
     assert shown_values == [round(values[query["id"]], 6) for query in shown]
     assert f"{runs[0].command.label}: recall@10" in text

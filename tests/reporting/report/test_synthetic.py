@@ -71,5 +71,5 @@ def test_questions_of_people_are_not_called_so(folder: Path, tmp_path: Path) -> 
     path.write_text("".join(json.dumps(line) + "\n" for line in PEOPLE))
     target = TARGET(("retrieval", folder), out=tmp_path)
     runs = [target.run(name, top_k=[1, 2, 3])[0] for name in ("bm25", "tfidf")]
-    assert not runs[0].queries.are_synthetic
+    assert not runs[0].per_query.are_synthetic
     assert SYNTHETIC not in str(compare(runs))
