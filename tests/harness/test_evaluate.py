@@ -13,11 +13,14 @@ from target_bench import (
     TableId,
     evaluate,
     load,
+    metric,
     read_runs,
 )
 from target_bench.reporting.conclusions import conclude
 from target_bench.reporting.sentences import describe_run
 from target_bench.retrievers.bounds import Oracle
+from target_bench.runs.result import read_main_metric
+from target_bench.tasks.retrieval import TableRetrieval
 from tests.builders import Counting, Recorder
 
 
@@ -74,6 +77,41 @@ def test_a_retriever_of_sets_is_scored_by_them(tmp_path: Path) -> None:
     assert answered["set_size"].value == 2
     (plain,) = evaluate(FirstTwo(), "mini", task="retrieval:sets=false", out=tmp_path, limit=9)
     assert "set_size" not in plain
+
+
+class ByReciprocalRank(TableRetrieval):
+    name = "by_reciprocal_rank"
+    main = "mrr"
+
+
+def test_a_ranking_task_declares_the_metric_that_decides(tmp_path: Path) -> None:
+    (result,) = evaluate("bm25", "mini", task=f"{__file__}:ByReciprocalRank", out=tmp_path)
+    assert read_main_metric(result) == "mrr"
+    (plain,) = evaluate("bm25", "mini", out=tmp_path)
+    assert read_main_metric(plain) == "recall@10"
+
+
+@metric
+def is_found(ranking: Any) -> float:
+    """Queries with any table."""
+    return float(len(ranking) > 0)
+
+
+def test_a_run_is_reused_if_nothing_was_left_to_do(tmp_path: Path) -> None:
+    def is_reused(**options: Any) -> bool:
+        (result,) = evaluate("bm25", "mini", limit=5, out=tmp_path, **options)
+        return result.run.reused
+
+    assert [is_reused(), is_reused()] == [False, True]
+    assert [is_reused(metrics=[is_found]) for _ in range(2)] == [False, True]
+    for scores in tmp_path.glob("*/scores.json"):
+        scores.unlink()
+    assert [is_reused(), is_reused()] == [False, True]
+
+
+def test_a_retriever_has_one_name(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="name='theirs': 'ours=bm25' has a name already"):
+        evaluate("ours=bm25", "mini", name="theirs", out=tmp_path)
 
 
 def test_bounds_are_retrievers_that_read_gold(tmp_path: Path) -> None:

@@ -201,10 +201,22 @@ def test_plugins_stand_for_a_run_by_their_rank() -> None:
     none = Score(0.5, 0.4, 0.6, 10, "")
     scores = {"recall@1": none, "recall@10": none, "other": none, "edits": none}
     ranked = {name: Score(0.5, 0.4, 0.6, 10, "", TOY) for name in ("edits",)}
+    del scores["other"]
     assert scores_module.list_main_metrics({**scores, **ranked}) == ["edits"]
-    assert scores_module.find_main_metric({**scores, **ranked}) == "edits"
-    assert scores_module.list_main_metrics(scores) == ["other", "edits"]
     assert scores_module.list_column_metrics({**scores, **ranked}) == ["recall@10", "edits"]
+
+
+def test_the_first_metric_decides_whatever_its_rank() -> None:
+    """It is the one that the task declares, of answers and of rankings."""
+    none = Score(0.5, 0.4, 0.6, 10, "")
+    scores = {"recall@1": none, "recall@10": none, "other": none, "edits": none}
+    ranked = {name: Score(0.5, 0.4, 0.6, 10, "", TOY) for name in ("edits",)}
+    assert scores_module.list_main_metrics({**scores, **ranked}) == ["other", "edits"]
+    assert scores_module.list_main_metrics(scores) == ["other", "edits"]
+    by_mrr = ["mrr", "recall@1", "recall@10"]
+    assert scores_module.list_main_metrics(by_mrr) == by_mrr
+    by_success = ["success@1", "success@10", "recall@1", "recall@10", "mrr"]
+    assert scores_module.find_main_metric(by_success) == "success@10"
     assert (
         scores_module.find_main_metric(["recall@1", "recall@5", "recall@10", "mrr"], 5)
         == "recall@5"

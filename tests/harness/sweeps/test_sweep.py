@@ -170,6 +170,23 @@ def test_cost_of_what_is_paid(folder: Path) -> None:
     assert _load(folder, text).estimates == []
 
 
+def test_recorded_answers_do_not_make_guessed_prompts_free(folder: Path) -> None:
+    """Which tables a retriever will find is guessed, so what it is asked may be new."""
+    (folder / "known.py").write_text(
+        "from plugins import Paid\n\nclass Known(Paid):\n"
+        "    def find_unanswered(self, requests):\n        return []\n",
+        encoding="utf-8",
+    )
+    text = TWELVE.replace("plugins.py:Counting", "known.py:Known").replace("[a, b, c, d]", "a")
+    assert sum(estimate.requests for estimate in _load(folder, text).estimates) == 2 * 12
+
+
+def test_the_entry_that_is_wrong_is_blamed(folder: Path) -> None:
+    text = "corpora: [nosuch]\ndistractors: ['mini:n=3']\nretrievers: bm25\n"
+    with pytest.raises(ConfigError, match=r"corpora: unknown corpus 'nosuch'"):
+        _load(folder, text)
+
+
 FLAKY = """
 from plugins import Paid
 

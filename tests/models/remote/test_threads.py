@@ -18,13 +18,15 @@ def test_an_error_waits_for_the_requests_in_flight(failing: str) -> None:
             is_failing.set()
             raise ValueError("no prompt")
 
-    def ask(prompt: str) -> None:
+    def ask(prompt: str) -> str:
         if prompt == "request" and failing == "request":
             is_failing.set()
             raise ValueError("no answer")
         assert is_failing.wait(timeout=60)
         kept.append(prompt)
+        return prompt
 
+    yielded: list[str] = []
     with pytest.raises(ValueError, match="no "):
-        list(imap_unordered(ask, write_prompts(), width=3))
-    assert kept.count("slow") == 1
+        yielded += imap_unordered(ask, write_prompts(), width=3)
+    assert kept.count("slow") == yielded.count("slow") == 1
