@@ -322,9 +322,7 @@ def _estimate_requests(
         return prompter.write_prompt(query, tables).request
 
     requests = map(write_request, queries)
-    are_guesses = (
-        retriever is not None and not are_ranked and not is_no_context(retriever.identity)
-    )
+    are_guesses = retriever is not None and not are_ranked and not is_no_context(retriever.identity)
     return estimate_generator(
         generator.plugin, generator.label, requests, n_per_sampled, are_guesses
     )
