@@ -104,7 +104,7 @@ def _ask_all(
                 n_asked += rankings[generation.query_id].error is None
                 # what is looked up fails for a query that a file lacks, and is no fault
                 if generator.look_up is None and not any_done and n_asked == MOST_FAILURES:
-                    raise _fault(label, generation)
+                    raise _make_fault(label, generation)
     finally:
         if any_cached:
             cache_use.note_cached_answers(plugin, any_cached=True)
@@ -143,7 +143,7 @@ def _ask(
         yield replace(generation, shown_rows=prompted.shown_rows, truncated=prompted.truncated)
 
 
-def _fault(label: str, generation: Generation) -> PluginError:
+def _make_fault(label: str, generation: Generation) -> PluginError:
     problem, line_of_user = split_user_line(str(generation.error))
     fault = PluginError(
         f"generator {label} failed on the first {MOST_FAILURES} queries; the error of "

@@ -13,7 +13,12 @@ from target_bench.core.task import Task
 from target_bench.core.user_code import restore_process
 from target_bench.data.selection import select_queries
 from target_bench.harness.consent import Confirm, estimate_judge
-from target_bench.harness.score import check_known, list_answers, make_answer_task, select_scorable
+from target_bench.harness.score import (
+    check_query_ids,
+    list_answers,
+    make_answer_task,
+    select_scorable,
+)
 from target_bench.runs.record_log import JUDGEMENTS
 from target_bench.runs.run import Run
 
@@ -113,7 +118,7 @@ def judge_answers(
         raise ConfigError(
             f"the task {judged_task.name} scores answers as they are: nothing to judge"
         )
-    check_known("answer", answers, dataset)
+    check_query_ids("answer", answers, dataset)
     dataset = select_scorable(judged_task, select_queries(dataset, judged_task))
     generations = list_answers(dataset, answers)
     todo = task_judge.find_unjudged(dataset, generations, rankings or {}, known or {})

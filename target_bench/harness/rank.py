@@ -143,7 +143,7 @@ def _ask(
             observer.advance(len(rankings))
             any_done = any_done or any(ranking.error is None for ranking in rankings)
             if not any_done and n_asked >= MOST_FAILURES:
-                raise _fault(retriever, dataset, todo[0], records[todo[0].id], n_asked)
+                raise _make_fault(retriever, dataset, todo[0], records[todo[0].id], n_asked)
     finally:
         retrieve = StageTime(seconds, watch.list_hits(), n_asked)
         _record_times(run, retriever, dataset.seconds, embed, retrieve)
@@ -241,7 +241,7 @@ def _read_notes(retriever: System, observer: Observer) -> list[str]:
         return []
 
 
-def _fault(
+def _make_fault(
     retriever: System, dataset: Dataset, query: Query, ranking: Retrieval, n_failed: int
 ) -> PluginError:
     problem, line_of_user = split_user_line(str(ranking.error))

@@ -149,10 +149,10 @@ def score_rankings(
     task = make_task(task) if isinstance(task, str) else task
     if task.answer != "ranking":
         raise ConfigError(f"{task.name} is a task about answers; score them with score_answers")
-    check_known("ranking", rankings, dataset)
+    check_query_ids("ranking", rankings, dataset)
     dataset = select_queries(dataset, task)
     depth, queries = ks[-1], dataset.queries
-    retrievals = [_retrieval(query.id, rankings, depth, dataset) for query in queries]
+    retrievals = [_read_retrieval(query.id, rankings, depth, dataset) for query in queries]
     by_query = {retrieval.query_id: retrieval for retrieval in retrievals}
     scored = select_scorable(task, dataset)
     counts = _count_rankings(task, queries, retrievals, ks, len(dataset.corpus))
@@ -218,7 +218,7 @@ def score_answers(
         BudgetError: the time that the task has is over.
     """
     scored_task = make_answer_task(task)
-    check_known("answer", answers, dataset)
+    check_query_ids("answer", answers, dataset)
     dataset = select_queries(dataset, scored_task)
     generations = list_answers(dataset, answers)
     scored = select_scorable(scored_task, dataset)
@@ -319,7 +319,7 @@ def list_answers(
     return listed
 
 
-def _retrieval(
+def _read_retrieval(
     query_id: str, rankings: Mapping[str, Any], depth: int, dataset: Dataset
 ) -> Retrieval:
     ranking = rankings.get(query_id)
@@ -335,8 +335,8 @@ def _retrieval(
     return ranking.take_first(depth)
 
 
-def check_known(what: str, given: Mapping[str, object], dataset: Dataset) -> None:
-    """See that what is given is of queries of the dataset."""
+def check_query_ids(what: str, given: Mapping[str, object], dataset: Dataset) -> None:
+    """Check that all query ids are those of queries of the dataset."""
     known = {query.id for query in dataset.queries}
     unknown = [query_id for query_id in given if query_id not in known]
     if unknown:

@@ -141,16 +141,16 @@ def _make_system(
     kind: Literal["retriever", "generator"],
     given: Any,
     name: str | None,
-    modes: Iterable[str],
+    other_names: Iterable[str],
     check: Callable[[Any], Any],
     observer: Observer,
     *also_used: object,
 ) -> System:
-    """Make and identify a plug-in; ``modes``: other names that a misspelled one may have meant."""
+    """Make and identify a plug-in; ``other_names``: those that a misspelled one may have meant."""
     text = given if isinstance(given, str) else None
     label = text or type(given).__name__
     if text is not None:
-        plugin = create_plugin(kind, text, other_names=modes)
+        plugin = create_plugin(kind, text, other_names=other_names)
     else:
         plugin = adapt_plugin(kind, given)
     check(plugin)

@@ -12,7 +12,7 @@ import numpy as np
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.files import hash_file
 from target_bench.core.metric import Floats, MetricDefinition, MetricSpec, by_name
-from target_bench.metrics.text import JudgedAnswers, MeanOverAnswers
+from target_bench.metrics.text import MeanOverAnswers, TextAnswers
 
 SPEC = MetricSpec(
     "bertscore",
@@ -46,7 +46,7 @@ class BERTScore(MeanOverAnswers):
         description = f"F measure, best reference|{which}|idf:no|rescaled:no|{packages}"
         super().__init__(SPEC, description, self._score_answers, reading)
 
-    def _score_answers(self, examples: JudgedAnswers) -> Floats:
+    def _score_answers(self, examples: TextAnswers) -> Floats:
         queries = enumerate(zip(examples.readable, examples.references, strict=True))
         pairs = [
             (row, text, reference)

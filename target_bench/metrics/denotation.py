@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 
 from target_bench.core.metric import Floats, MetricDefinition, MetricSpec, RatioMetric, by_name
-from target_bench.metrics.text import JudgedAnswers
+from target_bench.metrics.text import TextAnswers
 
 _QUOTES = str.maketrans(
     dict.fromkeys("‘’´`", "'") | dict.fromkeys("“”", '"') | dict.fromkeys("‐‑‒–—−", "-")
@@ -27,7 +27,7 @@ _CLOSE = 1e-6
 
 
 @dataclass(frozen=True)
-class JudgedValues(JudgedAnswers):
+class JudgedValues(TextAnswers):
     """Answers, and references that may be lists of values; n queries.
 
     Attributes:

@@ -107,7 +107,7 @@ def _floats(values: Any) -> Floats:
     return np.asarray(values, dtype=np.float64)
 
 
-def judge(
+def match_gold(
     rankings: Sequence[Sequence[Hashable]],
     gold: Sequence[Iterable[Hashable]],
     depth: int,

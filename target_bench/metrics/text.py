@@ -40,7 +40,7 @@ NORMAL_FORM = "normal_form"
 
 
 @dataclass(frozen=True)
-class JudgedAnswers:
+class TextAnswers:
     """Answers and references; n queries.
 
     Attributes:
@@ -65,7 +65,7 @@ def count_references(references: Sequence[tuple[str, ...]]) -> str:
     return str(numbers.pop()) if len(numbers) == 1 else "var"
 
 
-class SacreBLEU(Metric[JudgedAnswers]):
+class SacreBLEU(Metric[TextAnswers]):
     """BLEU of sacreBLEU over a corpus, from 0 to 100 as sacreBLEU prints it.
 
     A single answer's value is its sentence score, with effective order as sacreBLEU has it.
@@ -105,7 +105,7 @@ class SacreBLEU(Metric[JudgedAnswers]):
         """SacreBLEU's own signature, and how the answers were read."""
         return join_signature(self.name, str(self._scorer.get_signature()), self._reading)
 
-    def statistics(self, examples: JudgedAnswers) -> Floats:
+    def statistics(self, examples: TextAnswers) -> Floats:
         """Return (n, m) counts of sacreBLEU for each answer."""
         prepare, rows = self._scorer._preprocess_segment, []
         for text, references in zip(examples.readable, examples.references, strict=True):
@@ -145,7 +145,7 @@ def _count_ngrams(
     return [length, nearest, *correct, *(max(length - n, 0) for n in range(orders))]
 
 
-class MeanOverAnswers(RatioMetric[JudgedAnswers]):
+class MeanOverAnswers(RatioMetric[TextAnswers]):
     """The mean over queries of the value of each answer.
 
     Args:
@@ -173,7 +173,7 @@ class MeanOverAnswers(RatioMetric[JudgedAnswers]):
         """Name, definition, and how the answers were read."""
         return self._signature
 
-    def statistics(self, examples: JudgedAnswers) -> Floats:
+    def statistics(self, examples: TextAnswers) -> Floats:
         """Return (n, 2): the value of each answer, and 1."""
         values = self._measure(examples)
         return np.column_stack([values, np.ones(len(values))])
@@ -184,7 +184,7 @@ def join_signature(*parts: str) -> str:
     return "|".join(filter(None, parts))
 
 
-def _score_best(compare: Callable[[str, str, str], float], examples: JudgedAnswers) -> Floats:
+def _score_best(compare: Callable[[str, str, str], float], examples: TextAnswers) -> Floats:
     """Return (n,) the value of each answer with its best reference.
 
     ``compare`` is called with the answer, a reference and the normal form of the query.
@@ -381,7 +381,7 @@ DEFINITIONS = by_name(
 
 def text_metrics(
     n_references: str, reading: str = "", forms: Collection[str] = ("plain",)
-) -> list[Metric[JudgedAnswers]]:
+) -> list[Metric[TextAnswers]]:
     """Make every metric of generated text."""
     return [
         SacreBLEU(n_references, reading),

@@ -24,7 +24,7 @@ from target_bench.core.metric import (
 )
 from target_bench.core.reasoning import READING
 from target_bench.metrics import bertscore
-from target_bench.metrics.text import JudgedAnswers, MeanOverAnswers
+from target_bench.metrics.text import MeanOverAnswers, TextAnswers
 from target_bench.models.cross_encoder import Scorer
 from target_bench.models.local_models import LocalModel, silence_libraries
 from target_bench.tables.compared_tables import ComparedTables
@@ -96,7 +96,7 @@ class BARTScore(MeanOverAnswers):
         )
         super().__init__(BARTSCORE, description, self._score_answers, reading)
 
-    def _score_answers(self, examples: JudgedAnswers) -> Floats:
+    def _score_answers(self, examples: TextAnswers) -> Floats:
         texts = [text or "" for text in examples.readable]
         queries, pairs = _pair_up(texts, examples.references)
         best = np.full(len(texts), -np.inf)
@@ -188,7 +188,7 @@ class BLEURT(MeanOverAnswers):
         )
         super().__init__(BLEURT_SPEC, description, self._score_answers, reading)
 
-    def _score_answers(self, examples: JudgedAnswers) -> Floats:
+    def _score_answers(self, examples: TextAnswers) -> Floats:
         compared = examples.compared if isinstance(examples, JudgedDescriptions) else examples
         texts = [self._failed if text is None else text for text in compared.readable]
         queries, pairs = _pair_up(texts, compared.references)

@@ -27,7 +27,7 @@ from target_bench.core.metric import MetricSpec, Score, compute_score
 from target_bench.core.observer import Observer
 from target_bench.harness.stored import load_same_data
 from target_bench.metrics import stats
-from target_bench.metrics.retrieval import judge, parse
+from target_bench.metrics.retrieval import match_gold, parse
 from target_bench.metrics.scores import canonical_name, find_spec
 from target_bench.reporting.compare import leading_metric
 from target_bench.runs.differences import check_same_data, make_labels
@@ -174,7 +174,7 @@ def recall_at_every_k(
     if missing:
         raise StoreError(f"{path}: query {missing[0]!r} has no ranking; run the same command again")
     depth = run.identity.top_k[-1]
-    judged = judge([stored[q.id].tables for q in queries], [q.gold for q in queries], depth)
+    judged = match_gold([stored[q.id].tables for q in queries], [q.gold for q in queries], depth)
     points = []
     for metric in (parse(f"recall@{k}") for k in range(1, depth + 1)):
         statistics = metric.statistics(judged)

@@ -24,7 +24,7 @@ from target_bench.core.metric import (
     by_name,
 )
 from target_bench.metrics.ngrams import Ngram, count_shared, ngrams
-from target_bench.metrics.text import JudgedAnswers, SacreBLEU, join_signature
+from target_bench.metrics.text import SacreBLEU, TextAnswers, join_signature
 from target_bench.tables import totto_text
 from target_bench.tables.totto_text import TableEvidence, known_tokens, tokens, values
 
@@ -36,7 +36,7 @@ OF = "descriptions"
 
 
 @dataclass(frozen=True)
-class JudgedDescriptions(JudgedAnswers):
+class JudgedDescriptions(TextAnswers):
     """Sentences, what is accepted, and the cells that they should describe.
 
     Attributes:
@@ -49,9 +49,9 @@ class JudgedDescriptions(JudgedAnswers):
     padded: bool = True
 
     @cached_property
-    def compared(self) -> JudgedAnswers:
+    def compared(self) -> TextAnswers:
         """The texts as the official script compares them; too long ones count as failed."""
-        return JudgedAnswers(
+        return TextAnswers(
             [None if t is None else totto_text.prediction(t) for t in self.readable],
             [tuple(totto_text.references(texts, self.padded)) for texts in self.references],
         )
@@ -125,7 +125,7 @@ class DescriptionBLEU(SacreBLEU):
         official = str(self._scorer.get_signature())
         return join_signature(self.name, "pre:lc,moses-en,null", official, self._reading)
 
-    def statistics(self, examples: JudgedAnswers) -> Floats:
+    def statistics(self, examples: TextAnswers) -> Floats:
         """Return (n, m) counts of sacreBLEU for each sentence."""
         if isinstance(examples, JudgedDescriptions):
             examples = examples.compared

@@ -191,7 +191,7 @@ class AnswerTextMetric(Metric[Compared]):
     def statistics(self, examples: Compared) -> NDArray[np.float64]:
         """Return the statistics of the metric of texts."""
         texts = [compared.written for compared in examples]
-        pairs = text_metrics.JudgedAnswers(texts, [(compared.gold,) for compared in examples])
+        pairs = text_metrics.TextAnswers(texts, [(compared.gold,) for compared in examples])
         return self._metric.statistics(pairs)
 
     def value(self, totals: NDArray[np.float64]) -> NDArray[np.float64]:

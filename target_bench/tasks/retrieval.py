@@ -13,8 +13,8 @@ from target_bench.metrics.retrieval import (
     VERSION,
     JudgedRankings,
     RetrievalMetric,
-    judge,
     match,
+    match_gold,
     metrics_at,
     read_grades,
 )
@@ -61,7 +61,7 @@ class TableRetrieval(Task[JudgedRankings]):
         rankings = [predictions.rankings[query.id].tables for query in queries]
         groups = dataset.corpus.groups  # for each table the position of the first equal one
         has_copies = any(first != i for i, first in enumerate(groups))
-        judged = judge(
+        judged = match_gold(
             rankings,
             [query.gold for query in queries],
             predictions.depth,

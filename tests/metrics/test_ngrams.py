@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 
 from target_bench.metrics.ngrams import count_matched, count_shared, ngrams
-from target_bench.metrics.text import JudgedAnswers, SacreBLEU
+from target_bench.metrics.text import SacreBLEU, TextAnswers
 
 TOKENS = st.lists(st.sampled_from("abc"), max_size=8)
 
@@ -17,7 +17,7 @@ def test_counts_are_those_of_sacrebleu(tokens: list[str], references: list[list[
     bleu = BLEU()
     known = bleu._extract_reference_info([*map(" ".join, references)])
     expected = bleu._compute_segment_statistics(" ".join(tokens), known)
-    judged = JudgedAnswers([" ".join(tokens)], [tuple(map(" ".join, references))])
+    judged = TextAnswers([" ".join(tokens)], [tuple(map(" ".join, references))])
     assert SacreBLEU().statistics(judged).tolist() == [expected]
     assert [count_matched(tokens, references, n) for n in range(1, 5)] == expected[2:6]
 

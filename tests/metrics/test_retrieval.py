@@ -10,8 +10,8 @@ from target_bench.core.schema import Query, TableId
 from target_bench.metrics.retrieval import (
     DEFINITIONS,
     JudgedRankings,
-    judge,
     match,
+    match_gold,
     metrics_at,
     parse,
 )
@@ -24,7 +24,7 @@ returned than gold; nothing found; a table returned twice, then another gold one
 
 
 def _judged(depth: int = 4) -> JudgedRankings:
-    return judge(RANKINGS, GOLD, depth)
+    return match_gold(RANKINGS, GOLD, depth)
 
 
 def _ratios(name: str, judged: JudgedRankings) -> list[float]:
@@ -87,7 +87,7 @@ def test_databases_by_hand(name: str, expected: list[float]) -> None:
     """The first table of the database counts."""
     rankings = [["x", "x", "y"], ["y", "y", "x", "x"], ["y", "z"], []]
     databases = match(rankings, [["x"]] * 4)
-    judged = replace(judge(["abcd"] * 4, ["a"] * 4, 4), databases=databases)
+    judged = replace(match_gold(["abcd"] * 4, ["a"] * 4, 4), databases=databases)
     assert _ratios(name, judged) == expected
 
 
@@ -113,14 +113,14 @@ def test_databases_that_are_not_there_are_said() -> None:
 def test_copies(ranking: str, gold: str, recall: float, with_copies: float) -> None:
     """A and a, B and b have the same content: either counts as the other, once."""
     copies: Mapping[Hashable, Hashable] = {"a": 0, "A": 0, "b": 1, "B": 1}
-    judged = judge([ranking], [gold], 2, copies)
+    judged = match_gold([ranking], [gold], 2, copies)
     assert _ratios("recall@2", judged) == [recall]
     assert _ratios("recall[dup]@2", judged) == [with_copies]
-    assert _ratios("recall[dup]@2", judge([ranking], [gold], 2)) == [recall]
+    assert _ratios("recall[dup]@2", match_gold([ranking], [gold], 2)) == [recall]
 
 
 def test_repeated_tables_take_up_ranks() -> None:
-    judged = judge(["aaab"], ["ab"], 4)
+    judged = match_gold(["aaab"], ["ab"], 4)
     assert judged.matched.tolist() == [[1, 0, 0, 1]]
     assert judged.returned.tolist() == [4]
     assert _ratios("precision@4", judged) == [1 / 2]
@@ -130,7 +130,7 @@ def test_repeated_tables_take_up_ranks() -> None:
 @pytest.mark.parametrize("name", [f.spec.at(3) for f in DEFINITIONS.values() if not f.spec.needs])
 def test_query_without_gold_table(name: str) -> None:
     """No corpus has one; as in trec_eval it would count 0, without a warning."""
-    assert _ratios(name, judge(["abc"], [""], 3)) == [0]
+    assert _ratios(name, match_gold(["abc"], [""], 3)) == [0]
 
 
 def test_names() -> None:

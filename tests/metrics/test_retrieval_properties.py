@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from target_bench.metrics.retrieval import DEFINITIONS, judge, parse
+from target_bench.metrics.retrieval import DEFINITIONS, match_gold, parse
 
 DEPTH = 12
 
@@ -33,7 +33,9 @@ MEASURES = {
 def _ours(name: str, case: Case) -> list[float]:
     rankings, gold = [ranking for ranking, _ in case], [tables for _, tables in case]
     metric = parse(name)
-    values: list[float] = metric.value(metric.statistics(judge(rankings, gold, DEPTH))).tolist()
+    values: list[float] = metric.value(
+        metric.statistics(match_gold(rankings, gold, DEPTH))
+    ).tolist()
     return values
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from target_bench.metrics.retrieval import JudgedRankings, RetrievalMetric, judge, metrics_at
+from target_bench.metrics.retrieval import JudgedRankings, RetrievalMetric, match_gold, metrics_at
 
 
 def set_metrics(depth: int) -> list[RetrievalMetric]:
@@ -19,7 +19,7 @@ def _per_query(judged: JudgedRankings, depth: int) -> dict[str, list[float]]:
 
 
 def test_sets_by_hand() -> None:
-    values = _per_query(judge(RANKINGS, GOLD, 10), 10)
+    values = _per_query(match_gold(RANKINGS, GOLD, 10), 10)
     assert values["set_precision"] == [0.5, 1, 0, 0, 0.25]
     assert values["set_recall"] == [1, 0.5, 0, 0, 1]
     assert values["set_f1"] == pytest.approx([4 / 6, 2 / 3, 0, 0, 2 / 5])
@@ -28,7 +28,7 @@ def test_sets_by_hand() -> None:
 
 
 def test_sets_end_at_the_largest_cutoff() -> None:
-    values = _per_query(judge(RANKINGS, GOLD, 2), 2)
+    values = _per_query(match_gold(RANKINGS, GOLD, 2), 2)
     assert values["set_size"] == pytest.approx([2, 1, np.nan, 2, 2], nan_ok=True)
     assert values["set_precision"] == [1, 1, 0, 0, 0.5]
     assert len({m.signature for k in (2, 3) for m in set_metrics(k)}) == 10
@@ -36,15 +36,15 @@ def test_sets_end_at_the_largest_cutoff() -> None:
 
 def test_the_order_in_a_set_does_not_matter() -> None:
     backwards = [ranking[::-1] for ranking in RANKINGS]
-    assert repr(_per_query(judge(RANKINGS, GOLD, 4), 4)) == repr(
-        _per_query(judge(backwards, GOLD, 4), 4)
+    assert repr(_per_query(match_gold(RANKINGS, GOLD, 4), 4)) == repr(
+        _per_query(match_gold(backwards, GOLD, 4), 4)
     )
 
 
 def test_a_retriever_that_fails_has_no_set_size() -> None:
     """It would have the smallest sets of all: failures are left out, and none is a best value."""
     size = next(m for m in set_metrics(10) if m.name == "set_size")
-    some, none = (size.statistics(judge(r, ["a", "b"], 10)) for r in (["abc", ""], ["", ""]))
+    some, none = (size.statistics(match_gold(r, ["a", "b"], 10)) for r in (["abc", ""], ["", ""]))
     assert (float(size.value(some.sum(axis=0))), size.count_queries(some)) == (3.0, 1)
     assert np.isnan(size.value(none.sum(axis=0)))
     assert size.count_queries(none) == 0

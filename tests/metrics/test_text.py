@@ -14,7 +14,7 @@ from target_bench import load, score_answers
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.metrics.text import (
     DEFINITIONS,
-    JudgedAnswers,
+    TextAnswers,
     count_references,
     exact_match,
     plain_form,
@@ -26,17 +26,17 @@ words = st.lists(st.sampled_from(["the", "cat", "sat", "on", "a", "mat", ".", "2
 texts = words.map(" ".join)
 accepted = st.lists(texts, min_size=1, max_size=3).map(tuple)
 answers = st.lists(st.tuples(texts, accepted), min_size=1, max_size=6).map(
-    lambda pairs: JudgedAnswers([text for text, _ in pairs], [refs for _, refs in pairs])
+    lambda pairs: TextAnswers([text for text, _ in pairs], [refs for _, refs in pairs])
 )
 
 
-def _value(name: str, examples: JudgedAnswers) -> float:
+def _value(name: str, examples: TextAnswers) -> float:
     settings = {"n_references": count_references(examples.references)}
     metric = DEFINITIONS[name].make(**settings if name == "sacrebleu" else {})
     return float(metric.value(metric.statistics(examples).sum(axis=0)))
 
 
-def _streams(examples: JudgedAnswers) -> list[list[str | None]]:
+def _streams(examples: TextAnswers) -> list[list[str | None]]:
     """References as sacreBLEU takes them: a list of the first ones, of the second ones, ..."""
     longest = max(map(len, examples.references))
     return [
@@ -46,7 +46,7 @@ def _streams(examples: JudgedAnswers) -> list[list[str | None]]:
 
 @settings(deadline=None)
 @given(answers)
-def test_corpus_values_are_sacrebleus(examples: JudgedAnswers) -> None:
+def test_corpus_values_are_sacrebleus(examples: TextAnswers) -> None:
     streams = _streams(examples)
     bleu = sacrebleu.corpus_bleu(list(examples.texts), streams).score  # type: ignore[arg-type]
     assert _value("sacrebleu", examples) == pytest.approx(bleu, abs=1e-9)
@@ -54,23 +54,23 @@ def test_corpus_values_are_sacrebleus(examples: JudgedAnswers) -> None:
 
 @settings(deadline=None)
 @given(answers, st.data())
-def test_a_failed_answer_never_helps(examples: JudgedAnswers, data: st.DataObject) -> None:
+def test_a_failed_answer_never_helps(examples: TextAnswers, data: st.DataObject) -> None:
     """Means fall or stay when an answer fails, also where the reference itself has no word."""
     i = data.draw(st.integers(0, len(examples.texts) - 1))
     texts = list(examples.texts)
     texts[i] = None
-    failed = JudgedAnswers(texts, examples.references)
+    failed = TextAnswers(texts, examples.references)
     for name in ("rougeL", "exact_match", "token_f1"):
         assert _value(name, failed) <= _value(name, examples) + 1e-12
 
 
 @settings(deadline=None)
 @given(answers)
-def test_bounds_and_copies(examples: JudgedAnswers) -> None:
+def test_bounds_and_copies(examples: TextAnswers) -> None:
     for name in DEFINITIONS:
         top = 100 if name == "sacrebleu" else 1
         assert 0 <= _value(name, examples) <= top + 1e-9
-    copied = JudgedAnswers([refs[0] for refs in examples.references], examples.references)
+    copied = TextAnswers([refs[0] for refs in examples.references], examples.references)
     assert _value("exact_match", copied) == 1
     assert _value("token_f1", copied) == 1
 
@@ -183,7 +183,7 @@ def test_numbers_of_names_are_no_numbers(name: str, first: str, other: str) -> N
 
 def test_a_failed_answer_is_wrong_for_any_reference() -> None:
     """OTT-QA has the answer "A", of which its script leaves no word: a failed one is not it."""
-    examples = JudgedAnswers([None, ""], [("A",), ("A",)], forms=["ottqa", "ottqa"])
+    examples = TextAnswers([None, ""], [("A",), ("A",)], forms=["ottqa", "ottqa"])
     for name in ("exact_match", "token_f1"):
         metric = DEFINITIONS[name].make("1")
         assert metric.per_query(metric.statistics(examples)).tolist() == [0, 1]
@@ -221,7 +221,7 @@ def test_answers_of_10_mb_are_unreadable_and_end(unit: str) -> None:
 
 def test_tokens_of_bleu_are_a_setting() -> None:
     """Chinese has no spaces between words: as English text, two sentences share no token."""
-    judged = JudgedAnswers(["我住在北京市中心"], [("我住在北京市东部",)])
+    judged = TextAnswers(["我住在北京市中心"], [("我住在北京市东部",)])
     plain, chinese = (DEFINITIONS["sacrebleu"].make(**more) for more in ({}, {"tokenize": "zh"}))
     assert float(plain.value(plain.statistics(judged).sum(axis=0))) == 0
     assert float(chinese.value(chinese.statistics(judged).sum(axis=0))) > 50

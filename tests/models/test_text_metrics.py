@@ -12,7 +12,7 @@ from target_bench import judge_answers, score_answers
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.data.load import load
 from target_bench.data.selection import select_queries
-from target_bench.metrics.text import JudgedAnswers
+from target_bench.metrics.text import TextAnswers
 from target_bench.models.text_metrics import BLEURT, BARTScore, CellBERTScore, bleurt_of_tables
 from target_bench.tables.compared_tables import ComparedTables
 from target_bench.tables.descriptions import JudgedDescriptions
@@ -70,7 +70,7 @@ def test_bartscore_is_the_likelihood_of_the_reference(bart: str) -> None:
     texts = ["the cat sat on the mat", "a", None]
     references = [("a cat", "the cat sat on a mat, as cats do"), ("b",), ("nothing",)]
     metric = BARTScore(bart)
-    rows = metric.statistics(JudgedAnswers(texts, references))
+    rows = metric.statistics(TextAnswers(texts, references))
     expected = [
         max(likelihood(text or "", reference) for reference in accepted)
         for text, accepted in zip(texts, references, strict=True)

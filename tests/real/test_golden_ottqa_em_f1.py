@@ -2,7 +2,13 @@
 
 import pytest
 
-from target_bench.metrics.text import DEFINITIONS, JudgedAnswers, exact_match, ottqa_form, token_f1
+from target_bench.metrics.text import (
+    DEFINITIONS,
+    TextAnswers,
+    exact_match,
+    ottqa_form,
+    token_f1,
+)
 from tests.real.golden import TOLERANCE, Case, cases, needs_golden
 
 pytestmark = needs_golden
@@ -29,7 +35,7 @@ def test_corpus(case: Case) -> None:
     for name, theirs in (("exact_match", "total exact"), ("token_f1", "total f1")):
         metric = DEFINITIONS[name].make("1", forms=["ottqa"])
         references = [(reference[question],) for question in answered]
-        examples = JudgedAnswers(
+        examples = TextAnswers(
             list(answered.values()), references, forms=["ottqa"] * len(references)
         )
         total = metric.statistics(examples)[:, 0].sum() if examples.texts else 0.0

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from target_bench.metrics.retrieval import DEFINITIONS, RetrievalMetric, judge, parse
+from target_bench.metrics.retrieval import DEFINITIONS, RetrievalMetric, match_gold, parse
 from tests.real.golden import TOLERANCE, Case, cases, needs_golden
 
 pytestmark = needs_golden
@@ -69,7 +69,7 @@ def _value(measure: str, qrels: Graded, run: Run, queries: list[str]) -> list[fl
     if ours is None:
         return None
     metric, depth = ours
-    judged = judge(
+    judged = match_gold(
         [_ranking(run.get(query, {}), measure) for query in queries],
         [[table for table, grade in qrels[query].items() if grade > 0] for query in queries],
         depth,
@@ -126,7 +126,7 @@ def test_target_recall(case: Case) -> None:
     ]
     rankings = [[tuple(table) for table in ranking] for ranking in given["retrieved"]]
     depth = max(given["k"], *map(len, rankings), 1)
-    judged = judge(rankings, gold, depth)
+    judged = match_gold(rankings, gold, depth)
     for name, theirs in [
         ("recall_micro", "recall"),
         ("recall_micro", "accuracy"),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from target_bench.core.metric import Metric
-from target_bench.metrics.text import DEFINITIONS, JudgedAnswers, SacreBLEU, score_rouge_l
+from target_bench.metrics.text import DEFINITIONS, SacreBLEU, TextAnswers, score_rouge_l
 from tests.real.golden import TOLERANCE, Case, cases, needs_golden
 
 pytestmark = needs_golden
@@ -28,7 +28,7 @@ METRICS: dict[str, dict[str, Any]] = {
 }
 
 
-def _corpus_value(metric: Metric[JudgedAnswers], examples: JudgedAnswers) -> float:
+def _corpus_value(metric: Metric[TextAnswers], examples: TextAnswers) -> float:
     return float(metric.value(metric.statistics(examples).sum(axis=0)))
 
 
@@ -40,7 +40,7 @@ def _same_signature(metric: SacreBLEU, expected: str) -> None:
 def test_sentence(case: Case) -> None:
     """Values of single answers; BLEU has effective order there, as sacreBLEU's sentences do."""
     references = tuple(case["input"]["refs"])
-    examples = JudgedAnswers([case["input"]["hyp"]], [references])
+    examples = TextAnswers([case["input"]["hyp"]], [references])
     expected = dict(case["expected"])
     plain = expected.pop("bleu_no_eff")
     whole = SacreBLEU(str(len(references)))
@@ -59,10 +59,10 @@ def test_sentence(case: Case) -> None:
 @pytest.mark.parametrize("case", cases(FILE, "corpus"))
 def test_corpus(case: Case) -> None:
     streams = case["input"]["refs"]
-    examples = JudgedAnswers(case["input"]["hyps"], list(zip(*streams, strict=True)))
+    examples = TextAnswers(case["input"]["hyps"], list(zip(*streams, strict=True)))
     expected = dict(case["expected"])
     rouge_l = DEFINITIONS["rougeL"].make()
-    only_first = JudgedAnswers(examples.texts, [accepted[:1] for accepted in examples.references])
+    only_first = TextAnswers(examples.texts, [accepted[:1] for accepted in examples.references])
     assert _corpus_value(rouge_l, only_first) == pytest.approx(
         expected.pop("rougeL_mean_f"), abs=TOLERANCE
     )

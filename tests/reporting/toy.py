@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from target_bench.core.metric import Metric, MetricSpec
-from target_bench.metrics.text import JudgedAnswers
+from target_bench.metrics.text import TextAnswers
 from target_bench.tasks.question_answering import QuestionAnswering
 from tests.builders import Recorder, only
 from tests.target import TARGET
@@ -30,7 +30,7 @@ SPEC = MetricSpec(
 )
 
 
-class Edits(Metric[JudgedAnswers]):
+class Edits(Metric[TextAnswers]):
     """The mean difference in length; ``power`` makes it more than a mean of its values."""
 
     def __init__(self, power: float = 1.0) -> None:
@@ -41,7 +41,7 @@ class Edits(Metric[JudgedAnswers]):
     def signature(self) -> str:
         return f"{self.name}|length"
 
-    def statistics(self, examples: JudgedAnswers) -> Any:
+    def statistics(self, examples: TextAnswers) -> Any:
         pairs = zip(examples.texts, examples.references, strict=True)
         rows = [min(abs(len(text or "") - len(r)) for r in accepted) for text, accepted in pairs]
         return np.array([[row, 1.0] for row in rows])
