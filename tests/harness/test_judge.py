@@ -61,7 +61,7 @@ def test_a_run_that_was_killed_goes_on(tmp_path: Path) -> None:
         again = judged(tmp_path, "extractive", observer)
         assert observer.steps == N - kept
         assert ("extractive: judge" in observer.stages) is (kept < N)
-        assert again.run.reused is (kept == N)
+        assert not again.run.reused, "at least its scores were missing"
         assert (again.run.manifest.seconds["judge"] > 100) is (kept < N), "times add up"
         assert observer.warnings == []
         if kept < N or not torn:
