@@ -533,7 +533,7 @@ class Counts(_JsonCounts):
 
 @dataclass(frozen=True, slots=True)
 class AnswerCounts(_JsonCounts):
-    """The denominators of a generation run, in queries.
+    """How many queries were asked, answered and failed, and what their answers took.
 
     Attributes:
         asked: all queries of the split that the task is about (after ``limit``).

@@ -140,7 +140,7 @@ def read_ranking(query_id: str, ranking: Any, top_k: int, corpus: Corpus) -> Ret
     if whole.error is not None:
         fault = whole.error.replace("returned", "holds", 1)
         raise DataError(f"query {query_id!r}: its ranking {fault}")
-    return whole.take_first(top_k)
+    return whole.take_cutoff(top_k)
 
 
 def _read_answer(query_id: str, ask: Callable[[], Any], top_k: int, corpus: Corpus) -> Retrieval:

@@ -189,7 +189,7 @@ class Retrieval:
     traceback: str | None = None
     at: Mapping[int, tuple[TableId, ...]] = field(default_factory=dict)
 
-    def take_first(self, k: int) -> "Retrieval":
+    def take_cutoff(self, k: int) -> "Retrieval":
         """Return the ranking at a cutoff: the tables returned at it, else the first of all."""
         if k in self.at:
             smaller = {cutoff: tables for cutoff, tables in self.at.items() if cutoff < k}

@@ -137,11 +137,13 @@ class AnswerJudge(ABC):
 
     class Short(AnswerJudge):
         def find_unjudged(self, dataset, generations, retrievals, stored):
-            return [query for query in dataset.queries if query.id not in stored]
+            judged = {query_id: judgement.fingerprint for query_id, judgement in stored.items()}
+            return [q for q in dataset.queries if judged.get(q.id) != generations[q.id].text]
 
         def make_judgements(self, queries, dataset, generations, retrievals):
             for query in queries:
-                yield Judgement(query.id, "", {"short": len(generations[query.id].text) < 20})
+                text = generations[query.id].text
+                yield Judgement(query.id, text, {"short": len(text) < 20})
 
     dataset = load("mini")
     answers = {query.id: Generation(query.id, "Paris") for query in dataset.queries}
@@ -173,7 +175,9 @@ class AnswerJudge(ABC):
         retrievals: Mapping[str, Retrieval],
         stored: Mapping[str, Judgement],
     ) -> Sequence[Query]:
-        """List the queries whose answer has no stored judgement.
+        """List the queries whose answer has no stored judgement, or one that holds no more.
+
+        What is not listed is kept: compare fingerprints, as an answer may be another than before.
 
         Args:
             dataset: queries, references and data.
@@ -377,7 +381,7 @@ class Task(ABC, Generic[ExamplesT]):
 
 def has_reference(task: Task[Any], query: Query) -> bool:
     """Return whether a query can be scored: it has gold tables, or for answers a reference."""
-    return bool(query.gold) if task.answer == "ranking" else any(query.answer)
+    return bool(query.gold) if task.answer == "ranking" else any(query.references)
 
 
 def given_tables(task: Task[Any], query: Query) -> tuple[TableId, ...]:

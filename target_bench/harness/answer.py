@@ -86,7 +86,7 @@ def _ask_all(
     observer: Observer,
     any_done: bool,
 ) -> Generator[Sequence[Generation], None, None]:
-    """Yield the answer to each query; end where the first all fail, and record the time."""
+    """Yield the answer to each query, and record the time; raise if the first all fail."""
     plugin, label = generator.plugin, generator.label
     observer.stage(f"{label}: generate", total=len(todo))
     n_answers, n_asked, any_cached = 0, 0, False
@@ -106,8 +106,7 @@ def _ask_all(
                 if generator.look_up is None and not any_done and n_asked == MOST_FAILURES:
                     raise _make_fault(label, generation)
     finally:
-        if any_cached:
-            cache_use.note_cached_answers(plugin, any_cached=True)
+        cache_use.note_cached_answers(plugin, any_cached)  # before hits are listed
         took = StageTime(time.perf_counter() - start, watch.list_hits(), n_answers)
         stages = {"generate": took} if plugin is not None else {}
         run.write_manifest(**add_times(run.manifest, "timed_answers", stages))

@@ -57,15 +57,15 @@ def begin_run(
     run = open_run(config.out, _list_words(manifest, about), manifest)
     with run.locked(observer.waiting):
         is_new = run.is_new
-        # A metric may be edited without making another run: its new code is recorded.
         # ``score_again`` has stored records in place of plug-ins, whose source files are not found
         # then: what is recorded of their code is kept.
         code = manifest.code if is_new else {**run.manifest.code, **manifest.code}
+        # A metric may be edited without making another run: its new code is recorded.
         has_new_code = is_new or run.manifest.code != code
         if has_new_code and config.keep_source:
             write_copies(run.folder, sources)
-        run.write_new_manifest()
         if is_new:
+            run.write_new_manifest()
             run.new_because = explain_new(run, manifest, sources)
         elif has_new_code:
             run.write_manifest(code=code)
@@ -132,14 +132,14 @@ def make_command(
         **dataset.request,
         "retriever": retriever and retriever.label,
         "retriever_name": retriever and retriever.name,
-        "task": task.asked_as,
+        "task": task.asked_as,  # None for a task that was made in Python
     }
     if generator is not None:
         words |= {
             "generator": generator.label,
             "generator_name": generator.name,
             "retrieval_run": rankings_run and rankings_run.folder.name,
-            "task": task.asked_as or task.name,
+            "task": task.asked_as or task.name,  # a name of the user's own task may help, too
             "prompting": config.prompt_json(),
         }
     masked = {

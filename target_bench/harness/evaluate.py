@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from target_bench.core import registry
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.contract import RetrieverLike
 from target_bench.core.errors import ConfigError, DataError
@@ -196,7 +195,7 @@ def check_tasks(pairs: Iterable[Pair], config: RunConfig) -> None:
     """Check that each task can be made, and that it can read the metrics that are asked for."""
     texts = dict.fromkeys(text for text, _ in pairs)
     for text in texts:
-        registry.create("task", text)  # raises what is wrong with its settings
+        make_task(text)  # raises what is wrong with its settings
     if config.metrics:
         refuse_built_in_names(config.metrics)
         check_metrics(config.metrics, {text: find_task(text) for text in texts})

@@ -98,7 +98,7 @@ def _ask(
     records: Mapping[str, Retrieval],
     observer: Observer,
 ) -> Generator[Sequence[Retrieval], None, None]:
-    """Have the corpus embedded and yield rankings batch by batch; end where the first all fail.
+    """Have the corpus embedded and yield rankings batch by batch; raise if the first all fail.
 
     A retriever whose ranking depends on k, as of one that reranks the first k tables, is asked at
     each cutoff. ``Run.append`` adds each batch to ``records`` before it asks for the next.
@@ -272,8 +272,8 @@ def _record_times(
 def count_timed(config: RunConfig, dataset: Dataset) -> int:
     """Return how often single queries are asked for their latency, at most.
 
-    Recorded embeddings are not read for these, not even paid ones. Recorded answers of a model,
-    which some retrievers ask, are.
+    Embeddings are computed again for these, also where that costs money. Recorded answers of a
+    model, which some retrievers ask, are read.
     """
     return min(config.latency, MOST_TIMED, len(dataset.queries)) + _WARM_UP * (config.latency > 0)
 
@@ -287,7 +287,7 @@ def _time_single_queries(
 ) -> None:
     """Record the latency of single queries, spread evenly over these, apart from throughput.
 
-    Recorded embeddings are not read, not even paid ones; recorded answers are, and are named.
+    Embeddings are computed again; recorded answers of a model are read, and named.
     """
     from threadpoolctl import threadpool_info
 

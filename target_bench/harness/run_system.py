@@ -77,7 +77,7 @@ def run_system(
 
 
 def choose_ranking_task(task: Task[Any], retriever: System) -> Task[Any]:
-    """Return the task of sets for plain retrieval by a retriever of sets, else the task itself."""
+    """Return the task that scores sets, too, for plain retrieval by a retriever that chooses k."""
     is_plain = task.asked_as in (None, RANKING_TASK) and task.name == RANKING_TASK
     return make_task(SETS_TASK) if is_plain and retriever.returns_sets else task
 
@@ -166,7 +166,7 @@ def _finish(
     seconds: float,
     observer: Observer,
 ) -> None:
-    """Write the scores and finish the run; if scores differ from stored ones, it is not reused.
+    """Write the scores, and finish the run; it was not ``reused`` if metrics or their code changed.
 
     Args:
         run: the run.
@@ -190,12 +190,13 @@ def _finish(
             observer.warning(
                 f"{run.folder.name}: scores computed again: the code of {metrics} changed"
             )
-        if dropped := [name for name in stored.scores if name not in scores]:
+        dropped = [name for name in stored.scores if name not in scores]
+        if dropped:
             observer.warning(
                 f"{run.folder.name}: no longer has {list_first(dropped, 3)}, of an earlier "
                 "--metric; name it again to have its scores"
             )
-        if changed or any(name not in stored.scores for name in scores):
+        if changed or dropped or any(name not in stored.scores for name in scores):
             run.reused = False
     if not run.reused or "score" not in run.manifest.seconds:
         run_seconds = {**run.manifest.seconds, "score": round(seconds, 6)}
@@ -222,7 +223,8 @@ def _finish(
 
 def _find_changed_metrics(stored: StoredScores, scores: Scores[Any]) -> list[str]:
     """Return the metrics whose code is another than when the run was scored before."""
-    # A metric of the user's own has its code in its signature, or "unique:" without a hash.
+    # A metric of the user's own has its code in its signature; where that cannot be hashed it has
+    # "unique:" and another text in each process, which says nothing.
     return find_edited_metrics(stored.code, scores) + [
         name
         for name, score in scores.items()

@@ -73,7 +73,7 @@ class Scores(Mapping[str, Score], Generic[CountsT]):
         per_query: metric name -> (n,) value of each query; NaN where the metric is not over it.
         statistics: metric name -> (n, m) sufficient statistics, of the metrics whose statistics
             are more than the per-query values.
-        counts: the denominators.
+        counts: how many queries were asked, answered and failed, and the like.
         report: what else a task says of the answers: outcomes, scores of groups of queries.
         properties: property of the answers -> (n,) its value of each.
     """
@@ -164,7 +164,7 @@ def score_rankings(
     for k in ks if depends_on_k else [depth]:
         at_k = by_query
         if k != depth:
-            at_k = {query_id: ranking.take_first(k) for query_id, ranking in by_query.items()}
+            at_k = {query_id: ranking.take_cutoff(k) for query_id, ranking in by_query.items()}
         outputs = Outputs(scored, Predictions(at_k, depth=k))
         by_depth[k] = task.examples(*outputs), outputs
     inputs = []
@@ -332,7 +332,7 @@ def _read_retrieval(
     distinct = set(ranking.tables)
     if len(distinct) < len(ranking.tables) or not dataset.corpus.positions.keys() >= distinct:
         read_ranking(query_id, ranking.tables, depth, dataset.corpus)  # raises what is wrong
-    return ranking.take_first(depth)
+    return ranking.take_cutoff(depth)
 
 
 def check_query_ids(what: str, given: Mapping[str, object], dataset: Dataset) -> None:
@@ -358,7 +358,7 @@ def _check_judged(dataset: Dataset, judgements: Mapping[str, Judgement], task: s
 def _compute_scores(
     inputs: Iterable[tuple[Metric[Any], Any, Outputs]], query_ids: Sequence[str]
 ) -> tuple[dict[str, Score], dict[str, Floats], dict[str, Floats]]:
-    """Compute metrics, each of its examples: the scores, and the values and statistics of queries.
+    """Compute each metric on its own examples; return scores, per-query values and statistics.
 
     Sums run over the queries in the order of their ids: the order they are asked in changes no
     digit of a score.

@@ -134,8 +134,8 @@ def _read_answers(
     settings = {"file": str(predictions)} | ({"order": str(order)} if order else {})
     replay = registry.build("generator", "replay", settings)
     query_ids = [query.id for query in dataset.queries]
-    replay.query_ids = query_ids
-    replay.note_queries(dataset.queries)
+    replay.query_ids = query_ids  # the order of answers in a file without ids
+    replay.note_queries(dataset.queries)  # which ids a release has twice
     n_answers = len(replay.answers)
     n_used = len(replay.answers.keys() & set(query_ids))
     data = f"{dataset.info.name} {dataset.split}"

@@ -28,6 +28,7 @@ from target_bench.harness.systems import System, make_generator, make_retriever
 from target_bench.metrics.scores import refuse_built_in_names
 from target_bench.runs.manifest import Manifest, answers_fingerprint, queries_fingerprint
 from target_bench.runs.result import Result
+from target_bench.runs.why import SOURCE
 
 RecordT = TypeVar("RecordT")
 
@@ -110,7 +111,11 @@ def score_again(
     refuse_built_in_names(metrics)
     check_metrics(metrics, {made.name: made})
     earlier = _list_earlier_metrics(result, metrics, observer)
-    config = RunConfig(out=result.folder.resolve().parent, metrics=(*metrics, *earlier))
+    config = RunConfig(
+        out=result.folder.resolve().parent,
+        metrics=(*metrics, *earlier),
+        keep_source=(result.folder / SOURCE).is_dir(),
+    )
     dataset = select_queries(load_same_data(result, data_dir, observer), made)
     retriever: System | None = None
     if made.source == "retrieved":

@@ -10,7 +10,7 @@ from typing import Any
 
 from target_bench.core import registry
 from target_bench.core.credentials import mask_settings
-from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.errors import ConfigError, DataError, PluginError, TargetBenchError
 from target_bench.core.run_config import check_option_names, read_option
 from target_bench.core.settings import parse_settings, read_yaml, split_name
 
@@ -34,7 +34,7 @@ class YamlFile:
 
     path: Path
     content: dict[str, Any]
-    problems: dict[str, ConfigError | DataError] = field(default_factory=dict)
+    problems: dict[str, TargetBenchError] = field(default_factory=dict)
 
     @classmethod
     def read(cls, path: Path) -> "YamlFile":
@@ -72,7 +72,7 @@ class YamlFile:
         except (ConfigError, DataError) as error:
             self.add_problem(where, error)
 
-    def add_problem(self, where: str, error: ConfigError | DataError) -> None:
+    def add_problem(self, where: str, error: TargetBenchError) -> None:
         """Keep an error for ``raise_problems``."""
         message = str(error)
         line = message if message.startswith(where) else f"{where}: {message}"
@@ -81,8 +81,10 @@ class YamlFile:
     def raise_problems(self) -> None:
         """Raise one error with a line for each problem, if there is any."""
         if self.problems:
-            data_only = all(isinstance(error, DataError) for error in self.problems.values())
-            raise (DataError if data_only else ConfigError)("\n".join(self.problems))
+            for kind in (DataError, PluginError):
+                if all(isinstance(error, kind) for error in self.problems.values()):
+                    raise kind("\n".join(self.problems))
+            raise ConfigError("\n".join(self.problems))
 
 
 def _iterate_keys(value: Any) -> Iterator[Any]:

@@ -125,7 +125,7 @@ def _read_field(key: str, value: str) -> str | None:
 _BOXED = re.compile(
     r"\\boxed\{\s*(?:\\(?:text|textbf|mathrm|mathbf)\s*\{)?\s*([^{}]{1,200})\}", re.IGNORECASE
 )
-_TAGS = "answer|label|verdict|final answer|output|response|solution"  # without _: _MARKUP
+_TAGS = "answer|label|verdict|final answer|output|response|solution"  # _ is a space here
 _TAGGED = re.compile(rf"<(?:{_TAGS})>([^<]{{1,2000}})(?:</|\Z)")
 _MARK = re.compile(
     r"(?P<final>\bfinal )?\b(?:answer|verdict|label|conclusion|result|judge?ment|classification"

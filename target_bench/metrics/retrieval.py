@@ -307,7 +307,11 @@ MeasureT = TypeVar("MeasureT", bound=Measure)
 def _metric(
     name: str, label: str, source: str, at_k: bool = True, pooled: bool = False, **fields: Any
 ) -> Callable[[MeasureT], MeasureT]:
-    """Declare a metric; the docstring of its function is the definition that users see."""
+    """Declare a metric.
+
+    The docstring of its function is the definition that users see. It is part of the signature, by
+    which runs are identified: in other words it makes every run of rankings a new one.
+    """
 
     def declare(measure: MeasureT) -> MeasureT:
         definition = (measure.__doc__ or "").removesuffix(".")

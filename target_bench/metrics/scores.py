@@ -70,8 +70,8 @@ def is_built_in(name: str) -> bool:
 def refuse_built_in_names(metrics: Iterable[MetricLike]) -> None:
     """Refuse a metric of a user that has the name of a metric of this package."""
     for metric in map(resolve_metric, metrics):
-        is_own = type(metric).__module__.startswith("target_bench.")
-        if is_own and not isinstance(metric, FunctionMetric):
+        is_of_package = type(metric).__module__.startswith("target_bench.")
+        if is_of_package and not isinstance(metric, FunctionMetric):
             continue
         name = metric.spec.name  # without a cutoff: a function recall would be recall@10 too
         if registry.built_in_metric(name) or name in _NAMES_IN_PAPERS:

@@ -83,7 +83,8 @@ def estimate(metric: Metric[Any], statistics: Floats) -> ScoreEstimate:
     if np.isnan(value) or not n:
         return ScoreEstimate(value, np.nan, np.nan, influence, (np.nan, np.nan), np.nan)
     lowest, highest = metric.bounds(statistics)
-    scale = lowest, highest = min(lowest, value), max(highest, value)
+    lowest, highest = min(lowest, value), max(highest, value)
+    scale = lowest, highest
     if n > 1:
         without = metric.leave_one_out(statistics.sum(axis=0), statistics[counted])
         if np.isnan(without).any():
@@ -308,6 +309,8 @@ def randomization_test(
         differences = value(middle - half + moved) - value(middle + half - moved)
         extreme += int((np.abs(differences) >= observed).sum())
         counted += int((~np.isnan(differences)).sum())
+    if not counted:
+        raise ValueError("the score of a system is undefined after every swap of answers")
     return (extreme / counted, True) if exact else ((extreme + 1) / (counted + 1), False)
 
 

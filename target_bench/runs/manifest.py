@@ -59,7 +59,8 @@ class Identity(Entries):
     prompt: dict[str, Any] | None = None
     retrieval: dict[str, Any] | None = None  # of answers: the retriever and the depth
     given: dict[str, Any] | None = None  # of answers from given tables: where they come from
-    own_retriever: dict[str, Any] | None = Field(None, alias="retriever")  # of rankings
+    # of rankings; of either kind of run it is the property ``retriever``
+    own_retriever: dict[str, Any] | None = Field(None, alias="retriever")
 
     @classmethod
     def make(cls, **entries: Any) -> "Identity":
@@ -124,14 +125,15 @@ class Command(Entries):
     generator_name: str | None = None
     task: str | None = None  # None for rankings by a task that was made in Python
     retrieval_run: str | None = None  # the folder of the rankings that answers are built on
-    about: str | None = None  # the task that the queries are about, where one was chosen
+    # the task that the queries were selected by; None for table retrieval, which selects by none
+    about: str | None = None
     limit: Count | None = None
     options: dict[str, Any] | None = None  # None for a run that was made in parts
     prompting: dict[str, Any] | None = None
 
     @property
     def ranks_for_answers(self) -> bool:
-        """Whether only the queries about one task were ranked, to build answers on."""
+        """Whether the rankings were made only to build answers to one task on."""
         return self.about is not None and self.generator is None
 
     @property

@@ -49,7 +49,7 @@ class RunFile(NamedTuple):
         if ranking is None:
             return Retrieval(query.id, (), error=self.missing_error)
         # A file of k tables may have been cut there: whether the next one ties is unknown.
-        return replace(ranking, cut=None).take_first(k)
+        return replace(ranking, cut=None).take_cutoff(k)
 
     def notes(self, queries: Sequence[Query]) -> list[str]:
         """Return the notes for a user who scores these queries."""
@@ -76,10 +76,10 @@ def read_run_file(path: Path, dataset: Dataset) -> RunFile:
     """Read a file of rankings, plain or gzipped.
 
     In a TREC run a table is its id, or ``database/table`` where there are databases. JSON lines are
-    read as the log of a run, in which a query may have several lines: a later line replaces an
-    error; one that is an error, or has rankings at smaller cutoffs (``at``), also replaces one
-    without these. In both, tables are ordered by their scores, as those of a retriever: the rank
-    column and the order of lines do not break ties.
+    read as the log of a run, which asks a query again that failed, and ranks it at smaller cutoffs
+    too (``at``) once rankings turn out to depend on k: the line of the second time counts. In both
+    forms tables are ordered by their scores, as those of a retriever: the rank column and the order
+    of lines do not break ties.
     """
     if not path.is_file():
         raise DataError(f"--run {path}: there is no such file (of a run folder: retrieval.jsonl)")
@@ -92,7 +92,7 @@ def read_run_file(path: Path, dataset: Dataset) -> RunFile:
     n_scored = n_rising = 0
     for entry in parse(release, path, names):
         earlier = retrievals.get(entry.query_id)
-        # A run asks a query again that failed, or once it turns out that rankings depend on k.
+        # As a run does; a second ranking of another kind is a fault of the file.
         was_asked_again = earlier is not None and (
             earlier.error is not None
             or (not earlier.at and (bool(entry.at) or entry.error is not None))

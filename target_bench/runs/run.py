@@ -118,7 +118,7 @@ class Run:
 
     @property
     def command(self) -> Command:
-        """The words of the command that works here, perhaps other than recorded; else those."""
+        """The command of the draft, which may differ from the recorded one; else that."""
         return (self._draft or self.manifest).command
 
     @property
@@ -161,8 +161,8 @@ class Run:
         """``finished``, ``unfinished`` or ``damaged``; every byte of its files is read, once."""
         if self.problem is not None:
             return "damaged"
-        is_working = self.is_new or self.manifest.status == "running"
-        return "finished" if self.is_scored and not is_working else "unfinished"
+        is_unfinished = self.is_new or self.manifest.status == "running" or not self.is_scored
+        return "unfinished" if is_unfinished else "finished"
 
     @cached_property
     def problem(self) -> str | None:
@@ -220,14 +220,15 @@ class Run:
             with suppress(OSError):  # a killed process leaves files that it had not put in place
                 for left_behind in self.folder.glob("*.tmp"):
                     left_behind.unlink()
-            self._check_identity()  # another process may have gone on with it
+            self._reload()  # another process may have gone on with it
             try:
                 yield
             except BaseException as error:
                 self._record_error(error)
                 raise
 
-    def _check_identity(self) -> None:
+    def _reload(self) -> None:
+        """Forget the manifest as it was read; refuse that of another run."""
         self._manifest = None
         if not self.is_new and self._draft and self.manifest.identity != self._draft.identity:
             path = self.folder / _MANIFEST
@@ -239,9 +240,8 @@ class Run:
                 self.write_manifest(error=describe_error(error))
 
     def write_new_manifest(self) -> None:
-        """Write the manifest of a new run, if nothing is recorded yet."""
-        if self._draft is None or not self.is_new:
-            return
+        """Write the draft as the manifest of a new run."""
+        assert self._draft is not None
         command = self._draft.command
         if command.options is not None:  # how it is scored is recorded with the scores
             options = {n: v for n, v in command.options.items() if n not in _SCORED_BY}
@@ -258,9 +258,9 @@ class Run:
     ) -> None:
         """Write the tables of values, ``scores.json``, and last the manifest of a finished run.
 
-        The manifest gets the SHA-256 of tables and logs, other entries, and only now the names and
-        metrics of the command: ``target-bench score`` computes recorded metrics again, and would
-        end at one that raises.
+        The manifest gets the SHA-256 of tables and logs, and other entries. Names and metrics of
+        the command are recorded only here: a metric that raises would else be recorded, and would
+        stop every later ``target-bench score``, which computes recorded metrics again.
 
         Args:
             scores: what ``scores.json`` holds.
@@ -283,9 +283,9 @@ class Run:
             **entries,
         )
 
-    def _write_values(self, name: str, columns: Mapping[str, Any], sha256: str) -> str:
-        """Write columns, which have this SHA-256, unless they are there; return the file's."""
-        if self.manifest.value_columns.get(name) == sha256:
+    def _write_values(self, name: str, columns: Mapping[str, Any], columns_sha256: str) -> str:
+        """Write a table, unless its file was made of columns with this hash; return the file's."""
+        if self.manifest.value_columns.get(name) == columns_sha256:
             with suppress(OSError, DamageError, KeyError):
                 check_file(self.folder / name, self.manifest.value_files[name])
                 return self.manifest.value_files[name]  # it was made of these columns
@@ -294,7 +294,7 @@ class Run:
         return hashlib.sha256(encoded).hexdigest()
 
     def read_log(self, log: Log[T]) -> dict[str, T]:
-        """Return query id -> record of a log; of one that was removed, as advised, nothing."""
+        """Return query id -> record of a log; nothing if it was removed because it was damaged."""
         return self._read(log) if (self.folder / log.file).exists() else {}
 
     def append(
@@ -336,7 +336,9 @@ def _add_names_and_metrics(recorded: Command, current: Command) -> Command:
         name: getattr(current, name) or getattr(recorded, name)
         for name in ("retriever_name", "generator_name", "retrieval_run")
     }
-    return recorded.model_copy(update={"options": options, **names})
+    # Rankings of all queries may have been made for answers first: they are no longer only that.
+    about = recorded.about if current.about is not None else None
+    return recorded.model_copy(update={"options": options, "about": about, **names})
 
 
 def open_run(root: Path, words: Iterable[str], manifest: Manifest) -> Run:
@@ -354,7 +356,7 @@ def open_run(root: Path, words: Iterable[str], manifest: Manifest) -> Run:
     with storage_errors("be created", folder):
         folder.mkdir(parents=True, exist_ok=True)
     run = Run(folder, manifest)
-    run._check_identity()
+    run._reload()
     return run
 
 

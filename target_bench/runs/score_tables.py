@@ -63,7 +63,7 @@ def list_distractors(result: "Result") -> tuple[str, ...]:
     return tuple(mixed.spec for mixed in mixed_in) or result.command.distractors
 
 
-def group_by_questions(results: Iterable["Result"]) -> list[list["Result"]]:
+def group_by_size_and_cutoffs(results: Iterable["Result"]) -> list[list["Result"]]:
     """Group results whose scores share a table: of as many queries, at the same cutoffs."""
 
     def size_and_cutoffs(result: "Result") -> tuple[Any, ...]:
@@ -89,13 +89,13 @@ def make_score_tables(results: Iterable["Result"], every: bool = False) -> list[
     ``every`` adds tables of the metrics that are not worth a column.
     """
     tables = []
-    for group in group_by_questions(results):
+    for group in group_by_size_and_cutoffs(results):
         tables += [*make_group_tables(group, every), *make_slice_tables(group)]
     return tables
 
 
 def make_group_tables(results: Sequence["Result"], every: bool = False) -> list[TextTable]:
-    """Return the scores of one group of ``group_by_questions``, the first table under a title."""
+    """Return the scores of a group that shares a table, the first table under a title."""
     metrics = choose_columns(results)
     set_metrics = [name for name in metrics if name in _SET_METRICS]
     others = [name for name in metrics if name not in _SET_METRICS]

@@ -209,8 +209,13 @@ def _apply(condition: Condition, properties: Properties) -> dict[str, Mask]:
     masks = divide(values).masks()
     if not condition.operator:
         return {f"{condition.name}={value}": mask for value, mask in masks.items()}
-    compare, bound = _OPERATORS[condition.operator], _read_bound(condition, values)
-    holds = np.array([value is not None and compare(value, bound) for value in values], np.bool_)
+    is_none = masks.keys() - divide(values).masks(include_none=False).keys()
+    if condition.value in is_none and condition.operator in ("=", "!="):
+        holds = masks[condition.value] ^ (condition.operator == "!=")
+    else:
+        compare, bound = _OPERATORS[condition.operator], _read_bound(condition, values)
+        found = [value is not None and compare(value, bound) for value in values]
+        holds = np.array(found, np.bool_)
     if not holds.any():
         listed = list_first([*masks], _SHOWN)
         raise ConfigError(f"no query is in the slice {condition}; {condition.name} is {listed}")

@@ -96,6 +96,8 @@ def find_changes(
     before: Manifest, after: Manifest, old_sources: Sources, new_sources: Sources
 ) -> list[Change]:
     """List the differences between two runs, the code first; nothing if they are the same run."""
+    # Path -> value, as in ``retriever.class``, ``retriever.code``, ``retriever.config.k1``, and for
+    # a plug-in in another one ``retriever.parts.encoder.class``.
     old, new = dict(flatten(before.identity.content)), dict(flatten(after.identity.content))
     paths = [path for path in {**old, **new} if old.get(path) != new.get(path)]
     changes = list(_find_code_changes(before.code, after.code, old_sources, new_sources))

@@ -1,5 +1,6 @@
 """``evaluate``, the function that users call."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,10 @@ from target_bench import (
     evaluate,
     load,
     metric,
+    read_run,
     read_runs,
 )
+from target_bench.data.selection import select_queries
 from target_bench.reporting.conclusions import conclude
 from target_bench.reporting.sentences import describe_run
 from target_bench.retrievers.bounds import Oracle
@@ -99,14 +102,28 @@ def is_found(ranking: Any) -> float:
 
 def test_a_run_is_reused_if_nothing_was_left_to_do(tmp_path: Path) -> None:
     def is_reused(**options: Any) -> bool:
-        (result,) = evaluate("bm25", "mini", limit=5, out=tmp_path, **options)
+        observer = Recorder()
+        (result,) = evaluate("bm25", "mini", limit=5, out=tmp_path, observer=observer, **options)
         return result.run.reused
 
     assert [is_reused(), is_reused()] == [False, True]
     assert [is_reused(metrics=[is_found]) for _ in range(2)] == [False, True]
+    assert [is_reused(), is_reused()] == [False, True]
     for scores in tmp_path.glob("*/scores.json"):
         scores.unlink()
     assert [is_reused(), is_reused()] == [False, True]
+
+
+@pytest.mark.parametrize("tasks", [("qa", "retrieval"), ("retrieval", "qa")])
+def test_rankings_of_all_queries_are_for_themselves_too(tmp_path: Path, tasks: Any) -> None:
+    """Whichever task came first; those that answers alone asked for are not."""
+    whole = load("mini")
+    dataset = replace(whole, queries=select_queries(whole, "question_answering").queries)
+    for task in tasks:
+        (result,) = evaluate("bm25", dataset, task=task, generator="empty", out=tmp_path / "runs")
+        (other,) = evaluate("bm25", whole, task="qa", generator="empty", out=tmp_path / "part")
+        assert read_run(other.rankings_result.folder).command.ranks_for_answers
+    assert not read_run(result.rankings_result.folder).command.ranks_for_answers
 
 
 def test_a_retriever_has_one_name(tmp_path: Path) -> None:

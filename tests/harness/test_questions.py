@@ -63,6 +63,11 @@ def test_answers_are_cells_of_a_row_that_a_unique_name_stands_for(
         )
 
 
+def test_only_a_corpus_can_be_asked_about() -> None:
+    with pytest.raises(ConfigError, match="42 is no corpus"):
+        ask(42)  # type: ignore[arg-type]
+
+
 def test_the_same_seed_gives_the_same_questions(
     mini: Dataset, questions: SyntheticQuestions
 ) -> None:

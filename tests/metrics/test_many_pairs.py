@@ -43,3 +43,8 @@ def test_thirds_are_of_one_size() -> None:
     first = np.array([1 / 3, 2 / 3, 1.0] * 5 + [0.0, 1 / 3] * 2 + [2 / 3])
     second = np.array([0.0, 1 / 3, 2 / 3] * 5 + [1 / 3, 2 / 3] * 2 + [1.0])
     assert randomization_tests(np.stack([first, second]), [(0, 1)]) == pytest.approx([0.04138947])
+
+
+def test_a_score_that_is_never_defined_has_no_p_value() -> None:
+    with pytest.raises(ValueError, match="undefined after every swap"):
+        randomization_test(np.zeros((2, 2)), np.zeros((2, 2)))

@@ -38,6 +38,8 @@ def _of(*texts: str) -> dict[str, list[int]]:
     [
         ("difficulty=hard", [1, 3]),
         ("difficulty!=hard", [0]),
+        ("difficulty=(none)", [2]),
+        ("difficulty!=(none)", [0, 1, 3]),
         ("difficulty = hard", [1, 3]),
         ("gold_tables>1", [1, 2]),
         ("gold_tables>=2", [1, 2]),

@@ -92,9 +92,8 @@ def ask(
         PluginError: the generator breaks its contract.
     """
     n = read_whole("n", n, 1)
-    if isinstance(corpus, str | Path):
-        corpus = load(corpus)
-    corpus = corpus.corpus if isinstance(corpus, Dataset) else corpus
+    if not isinstance(corpus, Corpus):
+        corpus = (corpus if isinstance(corpus, Dataset) else load(corpus)).corpus
     observer = observer or Observer()
     writer: TemplateWriter | ModelWriter
     if generator is None:
@@ -147,8 +146,8 @@ def _look_up_everywhere(
 ) -> list[dict[TableId, frozenset[str]]]:
     """Return for each draft the tables that answer it, with the values that they give."""
     answers: list[dict[TableId, frozenset[str]]] = [{} for _ in drafts]
-    # A table that answers a draft holds all of its keys, so only tables that hold one of them are
-    # looked at, whichever one it is: here the first by alphabet. All tables hold "".
+    # A table that answers a draft holds all of its keys, so it is enough to look at the tables that
+    # hold one of them. Which one does not matter: ``min`` takes any. All tables hold "".
     drafts_by_key: dict[str, list[int]] = defaultdict(list)
     for i, draft in enumerate(drafts):
         drafts_by_key[min(draft.keys, default="")].append(i)

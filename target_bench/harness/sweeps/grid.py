@@ -202,8 +202,8 @@ def _make_cells(options: Options, file: YamlFile) -> Iterator[SweepCell]:
     for text in _list_tasks(options, file):
         task = find_task(text)
         plugins = {"tasks": text, "retrievers": (), "generators": ()}
-        # Cells that differ only in options that the task does not read are one cell.
-        read = OPTIONS.keys() - PROMPT_OPTIONS - PLUGINS.keys()
+        # Options that the task does not read are left out: ``read_cells`` drops equal cells.
+        names_read = OPTIONS.keys() - PROMPT_OPTIONS - PLUGINS.keys()
         gpus = [0.0]
         if task.source == "retrieved":
             if options["retrievers"] is None:
@@ -216,8 +216,10 @@ def _make_cells(options: Options, file: YamlFile) -> Iterator[SweepCell]:
         if task.answer != "ranking":
             plugins["generators"] = options["generators"] or EXTRACTIVE
             gpus.append(options["generators.gpus"])
-            read |= options_read(task) & PROMPT_OPTIONS
-        config = RunConfig(**plugins, **{name: options[name] for name in read if name in options})
+            names_read |= options_read(task) & PROMPT_OPTIONS
+        config = RunConfig(
+            **plugins, **{name: options[name] for name in names_read if name in options}
+        )
         yield SweepCell(0, config, max(gpus))
 
 

@@ -135,7 +135,7 @@ def _prepare(cell: SweepCell, file: YamlFile, systems: _Systems) -> _PreparedCel
         if generator is not None:
             entry = "prompts" if config.prompt else "tables"
             prompter = make_prompter(config, task, dataset, generator)
-    except (ConfigError, DataError) as error:
+    except (ConfigError, DataError, PluginError) as error:
         file.add_problem(file.locate(entry), error)
         return None
     return _PreparedCell(cell, task, dataset, retriever, generator, prompter)
@@ -206,7 +206,7 @@ def _look_up(cell: SweepCell, identity: Identity, dataset: Dataset, log: Log[Any
     key, folder = identity.key, find_folder(cell.config.out, identity)
     if folder is None:
         return PlannedCell(cell, key, None, "new", 0, n_queries)
-    state = _find_state(folder, must_be_timed=cell.config.latency > 0 and log is RANKINGS)
+    state = _find_state(folder, log, cell.config)
     n_recorded = n_queries
     if state != "finished":  # the logs of many finished cells would take long to read
         try:
@@ -216,9 +216,9 @@ def _look_up(cell: SweepCell, identity: Identity, dataset: Dataset, log: Log[Any
     return PlannedCell(cell, key, folder, state, n_recorded, n_queries)
 
 
-def _find_state(folder: Path, must_be_timed: bool) -> CellState:
+def _find_state(folder: Path, log: Log[Any], config: RunConfig) -> CellState:
     """Return the state of a run folder by its small files: ``Run.status`` reads every byte."""
-    if not (folder / "manifest.json").exists():
+    if not all((folder / name).exists() for name in ("manifest.json", log.file)):
         return "unfinished"
     try:
         result = read_run(folder)
@@ -229,8 +229,10 @@ def _find_state(folder: Path, must_be_timed: bool) -> CellState:
     except StoreError:
         return "unfinished"  # scores are computed again
     n_failed = stored.counts.failed + (stored.answers.failed if stored.answers else 0)
-    is_untimed = must_be_timed and result.run.manifest.latency_ms is None
-    return "unfinished" if n_failed or is_untimed else "finished"
+    manifest = result.run.manifest
+    is_untimed = log is RANKINGS and config.latency > 0 and manifest.latency_ms is None
+    is_done = manifest.status == "finished" and not n_failed and not is_untimed
+    return "finished" if is_done else "unfinished"
 
 
 def _estimate_retriever(
@@ -300,7 +302,7 @@ def _estimate_requests(
         return None
     n_tables = limit_prompt_tables(prepared.cell.config, task, dataset, retriever)
     rankings = RANKINGS.read(rankings_folder) if rankings_folder else {}
-    are_ranked = all(query.id in rankings for query in queries)
+    are_ranked = all(query.id in rankings and rankings[query.id].error is None for query in queries)
     n_per_sampled = 1.0
     if retriever is not None and not are_ranked:
         sample = queries[:: ceil(len(queries) / _SAMPLE)]

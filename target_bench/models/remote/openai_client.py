@@ -222,6 +222,7 @@ class ModelServer:
                     "kept, run the same command again then."
                 )
             )
+        # A hopeless rate limit is one of money: there is no credit.
         if failure.hopeless and (not self._has_replied or failure.kind == "rate_limit"):
             return ConfigError(without_secrets(f"{failure}. {self._advise(failure)}"))
         if not failure.hopeless and failure.kind not in ("rate_limit", "server_error", "timeout"):

@@ -41,7 +41,7 @@ class RemoteGenerator(Generator):
 
     paid = True
     converses: ClassVar[bool] = True
-    answers_are_noted: ClassVar[bool] = True  # as ``cache_use.note_cached_answers`` has it
+    answers_are_noted: ClassVar[bool] = True  # its cache records its own hits
     concurrency: int
     cache: bool
 
@@ -100,7 +100,10 @@ class RemoteGenerator(Generator):
         ask: Ask,
         save: Callable[[ModelReply], object] | None = None,
     ) -> Generation:
-        """Return the model's answer, after saving it; any other exception makes it a failed one."""
+        """Return the model's answer, after saving it.
+
+        A ``TargetBenchError`` ends the run; any other exception makes a failed answer.
+        """
         try:
             reply, seconds = ask(request)
         except TargetBenchError:

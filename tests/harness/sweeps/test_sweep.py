@@ -187,6 +187,28 @@ def test_the_entry_that_is_wrong_is_blamed(folder: Path) -> None:
         _load(folder, text)
 
 
+def test_a_plugin_that_cannot_be_made_is_told_with_the_other_problems(folder: Path) -> None:
+    (folder / "broken.py").write_text(
+        "class Broken:\n    def __init__(self):\n        raise ValueError('no')\n\n"
+        "    def embed_corpus(self, corpus): ...\n    def retrieve(self, query, top_k): ...\n",
+        encoding="utf-8",
+    )
+    text = "corpora: mini\nretrievers: ['broken.py:Broken', bm26]\n"
+    with pytest.raises(ConfigError, match=r"Broken[^\n]*no[^$]*bm26"):
+        _load(folder, text)
+
+
+def test_a_cell_without_its_log_is_unfinished(folder: Path) -> None:
+    """It was removed because it was damaged: its queries are asked again."""
+    text = TWELVE.replace("[a, b, c, d]", "a")
+    _load(folder, text).run(Here())
+    for log in folder.glob("runs/*/generations.jsonl"):
+        log.unlink()
+    assert {(cell.state, cell.recorded) for cell in _load(folder, text).cells} == {
+        ("unfinished", 0)
+    }
+
+
 FLAKY = """
 from plugins import Paid
 
