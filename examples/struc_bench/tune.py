@@ -104,7 +104,7 @@ def read_records(path: Path) -> Iterator[dict[str, Any]]:
     for number, record in enumerate(records):
         for name in ("instruction", "input", "output"):
             if not isinstance(record, dict) or not isinstance(record.get(name), str):
-                raise DataError(f"{path}, record {number}: field {name!r} should be a text")
+                raise DataError(f"{path}, record {number}: field {name!r}: expected a text")
         filled = {"format": named if named in FORMATS else "text", **record}
         if not _contents([filled["output"]], filled["format"]):
             raise DataError(f"{path}, record {number}: 'output' holds no table")

@@ -82,7 +82,10 @@ def print_at_end(
             if printed_as == "text" and results:
                 on_data, observer.notes = list(observer.notes), {}
     except KeyboardInterrupt:
-        typer.echo("Interrupted. Answered queries are kept; the same command continues.", err=True)
+        typer.echo(
+            "Interrupted. Answered queries are kept; run the same command again to resume.",
+            err=True,
+        )
         raise typer.Exit(INTERRUPTED) from None
     except TargetBenchError:
         if results and printed_as == "text":
@@ -209,8 +212,8 @@ def ask_to_pay(*estimates: "Estimate") -> bool:
         print_cost(estimate)
     if not sys.stdin.isatty():
         raise ConfigError(
-            "standard input is not a terminal, so you cannot be asked whether to send them; pass "
-            "--yes to send them"
+            "standard input is not a terminal, so you cannot confirm these requests; pass --yes to "
+            "send them"
         )
     with pause_bars():
         try:

@@ -252,7 +252,7 @@ def why(
     from target_bench.runs.why import find_changes, read_copies
 
     if len(runs) > 2:
-        raise ConfigError(f"{len(runs)} runs: name one, or two that are compared")
+        raise ConfigError(f"{len(runs)} runs are named: name one run, or two to compare")
     first, *others = [read_run(find_run(name, out)) for name in runs]
     if others:
         after, sources = others[0].run.manifest, read_copies(others[0])

@@ -84,7 +84,10 @@ def sweep(
         with view, redirect_prints():
             outcomes = loaded.run(runner, view)
     except KeyboardInterrupt:
-        typer.echo("Interrupted. Answered queries are kept; the same command continues.", err=True)
+        typer.echo(
+            "Interrupted. Answered queries are kept; run the same command again to resume.",
+            err=True,
+        )
         raise typer.Exit(INTERRUPTED) from None
     _print(loaded, outcomes, form)
     _raise_failures(outcomes, is_debugged())
@@ -183,12 +186,12 @@ def _raise_failures(outcomes: "list[CellOutcome]", traces: bool) -> None:
         elif n_failed := outcome.counts["failed_queries"]:
             lines.append(
                 f"cell {cell.number} ({cell}): {n_failed} of {outcome.counts['n_queries']} "
-                "queries failed (scored 0); the same command asks them again"
+                "queries failed (scored 0); run the same command again to retry them"
             )
     if not lines:
         return
     if any(outcome.error is not None for outcome in outcomes):
-        lines.append("What is answered is kept; the same command runs what failed again.")
+        lines.append("Answered queries are kept; run the same command again to retry what failed.")
     of_store = any(outcome.exit_code == StoreError.exit_code for outcome in outcomes)
     raise (StoreError if of_store else PluginError)("\n".join(lines))
 

@@ -86,8 +86,8 @@ def _compare_by_generator(
     judged = compare_by_model(generator, {"tables": (reference, prediction)})["tables"]
     for part in judged.unread:
         typer.echo(
-            f"Warning: what the model said of the {part} is not of the form that was asked for; "
-            "the findings of the rules stand.",
+            f"Warning: the model's reply about the {part} is not in the requested form and is "
+            "ignored; the findings of the rules stand.",
             err=True,
         )
     return judged.comparison

@@ -202,7 +202,7 @@ def check_file(path: Path, sha256: str) -> None:
         OSError: it cannot be read.
     """
     if digest(path) != sha256:
-        raise DamageError(f"{path.name} is not what was written")
+        raise DamageError(f"{path.name} has changed since it was written")
 
 
 def parse_json(text: str | bytes, **reading: Any) -> Any:
@@ -237,7 +237,7 @@ def remove_seal(record: Any) -> dict[str, Any]:
     content = {name: value for name, value in record.items() if name != FIELD}
     try:
         if record.get(FIELD) != hash_json(content):
-            raise DamageError("it is not what was written")
+            raise DamageError("it has changed since it was written")
     except RecursionError as error:
         raise DamageError(f"nested too deep: {error}") from error
     return content
@@ -301,5 +301,5 @@ def dead_link(path: Path) -> str | None:
     """Return the fault of a link that leads to nothing; None for any other path."""
     if not path.is_symlink() or path.exists():
         return None
-    advice = "Get the file it stands for, or remove the link."
-    return f"{path}: a link to {path.readlink()}, which is not there. {advice}"
+    advice = "Restore the file it points to, or remove the link."
+    return f"{path}: a link to {path.readlink()}, which does not exist. {advice}"

@@ -85,8 +85,8 @@ def load_index(retriever: Any, corpus: Corpus, folder: str | Path) -> None:
     differences = _list_differences(record, expected)
     if differences:
         raise DataError(
-            f"{folder}: the index is of something else. {'; '.join(differences)}. "
-            "Load it for what it was saved for, or save a new index in another folder."
+            f"{folder}: the index is for another retriever or corpus. {'; '.join(differences)}. "
+            "Load it with those it was saved for, or save a new index in another folder."
         )
     _check_files(folder, record)
     with _hook_errors(retriever, "load", folder):
@@ -205,10 +205,11 @@ def _check_replaceable(folder: Path, record: Mapping[str, Any]) -> None:
     try:
         differences = _list_differences(_read_record(folder), record)
     except DataError as error:
-        raise DataError(f"{folder} is not empty, and no index to replace. {elsewhere}") from error
+        raise DataError(f"{folder} is not empty, and holds no usable index. {elsewhere}") from error
     if differences:
         raise DataError(
-            f"{folder} holds an index of something else. {'; '.join(differences)}. {elsewhere}"
+            f"{folder} holds an index for another retriever or corpus. {'; '.join(differences)}. "
+            f"{elsewhere}"
         )
 
 

@@ -170,11 +170,11 @@ def _read_parameters(name: str, function: Callable[..., Any]) -> set[str]:
     names = {p.name for p in parameters if p.default is p.empty or p.name in _ARGUMENTS}
     if names - {*_ARGUMENTS} or names.isdisjoint({"answer", "ranking"}):
         raise ConfigError(
-            f"metric {name}: a function has a parameter answer or ranking, and more of "
-            f"{', '.join(_ARGUMENTS)}; it has {', '.join(sorted(names)) or 'none'}"
+            f"metric {name}: expected a parameter answer or ranking, and optionally others of "
+            f"{', '.join(_ARGUMENTS)}; found {', '.join(sorted(names)) or 'none'}"
         )
     if {"k", "answer"} <= names:
-        raise ConfigError(f"metric {name}: a metric of answers is read at no cutoff k")
+        raise ConfigError(f"metric {name}: a metric of answers has no cutoff; remove parameter k")
     return names
 
 

@@ -87,8 +87,8 @@ class ExternalObject:
         what = self.object.__name__ if is_class else f"a {type(self.object).__name__}"
         kinds = " or ".join(kind.__name__ for kind in self._kinds)
         raise ConfigError(
-            f"{self._setting}: {what} is no {kinds} object; pass one, or name one or a function "
-            f"that gives one, as in {self._setting}=my_module:make"
+            f"{self._setting}: {what} is not a {kinds}; pass one, or name one or a function "
+            f"that returns one, as in {self._setting}=my_module:make"
         )
 
 

@@ -408,7 +408,7 @@ def _advise_quotes(settings: dict[str, Any], key: str) -> str:
     for name, value in settings.items():
         if isinstance(value, str) and ":" in value:
             quoted = f"{name}='{mask_settings(value)},{key}=...'"
-            return f" Settings of {name} go into quotes: {quoted}."
+            return f" Put the settings of {name} in quotes: {quoted}."
     return ""
 
 
@@ -426,7 +426,7 @@ def _convert(value: Any, annotation: Any, what: str) -> Any:
         expected = (text.replace("Input should be", "expected") for text in messages)
         problems = "; or ".join(dict.fromkeys(expected))
         if "valid string" in problems:
-            problems += ". Text that looks like something else is put into quotes, as in '42'"
+            problems += ". Put text that looks like something else in quotes, as in '42'"
         hints = (hint for hint in getattr(annotation, "__metadata__", ()) if isinstance(hint, str))
         raise ConfigError(f"{what}: {'. '.join([problems, *hints])}") from error
 

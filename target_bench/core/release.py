@@ -351,7 +351,7 @@ def field(record: Any, name: str, kind: type[T], place: str) -> T:
     value = record[name]
     if not isinstance(value, kind):
         raise DataError(
-            f"{place}: field {name!r} should be {kind.__name__}, but is {type(value).__name__}: "
+            f"{place}: field {name!r}: expected {kind.__name__}, found {type(value).__name__}: "
             f"{str(value)[:80]!r}"
         )
     return value
@@ -370,7 +370,7 @@ def texts(record: Any, name: str, place: str) -> list[str]:
     for value in values:
         if not isinstance(value, str):
             raise DataError(
-                f"{place}: field {name!r} should be a list of texts, but holds {value!r:.80}"
+                f"{place}: field {name!r}: expected a list of texts, found {value!r:.80} in it"
             )
     return values
 

@@ -215,8 +215,8 @@ def _read_score(table: Any, score: Any) -> float:
         value = nan
     if not isfinite(value):
         raise Fault(
-            f"returned the score {show_value(score)} for table {_show_table(table)}; a score is a "
-            "number"
+            f"returned the score {show_value(score)} for table {_show_table(table)}; expected a "
+            "finite number"
         )
     return value
 

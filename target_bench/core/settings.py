@@ -83,8 +83,8 @@ def split_name(plugin: PluginT) -> tuple[str | None, PluginT]:
     name, text = match["name"], match["text"].strip()
     if not text or not name[:1].isalpha() or len(name) > _MAX_NAME_LENGTH:
         raise ConfigError(
-            f"{plugin!r}: expected a name of at most {_MAX_NAME_LENGTH} characters that begins "
-            "with a letter, =, and what is named, as in ours=bm25:k1=0.9"
+            f"{plugin!r}: expected NAME=PLUGIN, where NAME has at most {_MAX_NAME_LENGTH} "
+            "characters and begins with a letter, as in ours=bm25:k1=0.9"
         )
     return name, cast(PluginT, text)
 
@@ -97,8 +97,8 @@ def check_names_differ(plugins: Iterable[str]) -> None:
             other = seen.setdefault(name, plugin)
             if other != plugin:
                 raise ConfigError(
-                    f"{other!r} and {plugin!r}: {name!r} stands for both; name each of them once, "
-                    "and by a name of its own"
+                    f"{other!r} and {plugin!r}: {name!r} means both; name each plug-in once, and "
+                    "give it a name of its own"
                 )
 
 

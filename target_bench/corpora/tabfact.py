@@ -91,7 +91,7 @@ def _check_example(record: Any, place: str) -> Example:
                 f"{statement!r:.80} with {label!r:.80}"
             )
     if not isinstance(caption, str):
-        raise DataError(f"{place}: the caption should be text, but is {caption!r:.80}")
+        raise DataError(f"{place}: caption: expected text, found {caption!r:.80}")
     return statements, labels, caption
 
 

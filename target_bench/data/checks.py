@@ -42,7 +42,7 @@ def check_tables(
             raise TypeError(f"expected Table, found {type(table).__name__}")
         if not isinstance(table.id, TableId) or not _is_id(table.id):
             raise DataError(
-                f"a table's id should be a TableId of two texts, but is {table.id!r:.80}; write "
+                f"table id: expected a TableId of two texts, found {table.id!r:.80}; write "
                 'Table(TableId("0", "t1"), ...) where there are no databases'
             )
         grid = table.grid
@@ -87,7 +87,7 @@ def _find_fault(table: Table) -> str:
     """Return what is wrong with a table, as it goes on after its id; or nothing."""
     grid: Any = table.grid  # of whatever type a plug-in gave
     if not isinstance(grid, CellGrid | None):
-        return f": grid should be a CellGrid, not {grid!r:.80}"
+        return f": grid: expected a CellGrid, found {grid!r:.80}"
     width = len(table.header)
     if width == 0:
         return " has no header; give every column a name"
@@ -189,7 +189,7 @@ def check_query(query: Query) -> Query:
     ):
         if not is_so:
             value = getattr(query, name)
-            raise DataError(f"query {query.id!r}: {name} should be {what}, not {value!r:.80}")
+            raise DataError(f"query {query.id!r}: {name}: expected {what}, found {value!r:.80}")
     return Query(
         compose(query.id),
         compose(query.text),
@@ -226,9 +226,9 @@ def _describe_missing(gone: TableId, corpus: Corpus) -> str:
     parts = [table.label for table in corpus.ids if table.label.startswith(f"{gone.label}/")]
     if parts:  # a workbook, or a folder
         more = f" and {len(parts) - _MOST_NAMED} more" if len(parts) > _MOST_NAMED else ""
-        return f"{gone.label} (is several tables: {', '.join(parts[:_MOST_NAMED])}{more})"
+        return f"{gone.label} (holds several tables: {', '.join(parts[:_MOST_NAMED])}{more})"
     names = [table.table_id for table in corpus.ids if table.database_id == gone.database_id]
     close = get_close_matches(gone.table_id, names, 1)
     if not close:
-        return f"{gone.label} (no table is called like it)"
+        return f"{gone.label} (no table has a similar name)"
     return f"{gone.label} (perhaps {TableId(gone.database_id, close[0]).label})"

@@ -88,7 +88,7 @@ def parse_spec(spec: str) -> DistractorSpec:
         ("near_copies", near, near in get_args(NearCopies), " or ".join(get_args(NearCopies))),
     ):
         if value is not None and not is_valid:
-            raise ConfigError(f"distractors {spec!r}: {setting}={value!r} should be {expected}")
+            raise ConfigError(f"distractors {spec!r}: {setting}={value!r}: expected {expected}")
     own = [f"{k}={v}" for k, v in split_pairs(rest, spec).items() if k not in SETTINGS]
     corpus = f"{name}:{','.join(own)}" if own else name
     return DistractorSpec(spec, corpus, None if split is None else str(split), n, seed or 0, near)

@@ -116,7 +116,7 @@ def fetch(
     for split in splits:
         if not info.sources(split):
             raise ConfigError(
-                f"{name} {split} cannot be fetched; what can is {', '.join(info.fetched_splits)}"
+                f"{name} {split} cannot be fetched; name one of {', '.join(info.fetched_splits)}"
             )
     if is_offline():
         raise ConfigError(
@@ -419,7 +419,7 @@ def _report_progress_on_error(
         whole = sum(file.size or 0 for file in needed.values())
         return (
             f" {len(here):,} of {len(needed):,} files ({_to_mb(size)} of {_to_mb(whole)}) are in "
-            f"{folder}; the same command goes on from there."
+            f"{folder}; run the same command again to resume."
         )
 
     try:

@@ -89,10 +89,12 @@ def check_places(rows: Rows, highlighted: Places) -> None:
     """See that places are those of cells; negative ones count from the end."""
     for row, column in highlighted:
         if not -len(rows) <= row < len(rows):
-            raise DataError(f"highlighted_cells: row {row} of {len(rows)} rows")
+            raise DataError(f"highlighted_cells: there is no row {row} in {len(rows)} rows")
         cells = len(rows[row])
         if not -cells <= column < cells:
-            raise DataError(f"highlighted_cells: column {column} of the {cells} in row {row}")
+            raise DataError(
+                f"highlighted_cells: there is no column {column} among the {cells} in row {row}"
+            )
 
 
 def add_titles(body: str, title: object, section_title: object) -> str:

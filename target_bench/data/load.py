@@ -69,8 +69,8 @@ def load(
         dataset = corpus
         if split not in (None, dataset.split):
             raise ConfigError(
-                f"split={split!r}, but the dataset {dataset.info.name} given is its split "
-                f"{dataset.split}"
+                f"split={split!r}: the dataset {dataset.info.name} was loaded with the split "
+                f"{dataset.split}; leave split out"
             )
     elif isinstance(corpus, CorpusLike):
         plugin = loader(corpus)
@@ -249,12 +249,12 @@ def pair_with_corpora(
     """
     if not isinstance(task, str):
         raise ConfigError(
-            f"{task!r:.100} is no task: expected its name, as 'qa', or a class of your own, as "
-            "'my_task.py:Mine'"
+            f"{task!r:.100} is not a task: expected a name, such as 'qa', or a class of your own, "
+            "such as 'my_task.py:Mine'"
         )
     is_task = registry.is_known("task", registry.parse("task", task).target)
     if not is_task and (is_path(task) or registry.is_known("corpus", task)):
-        raise ConfigError(f"{task!r} is a corpus, and a task is expected, as 'retrieval'")
+        raise ConfigError(f"{task!r} is a corpus: expected a task, such as 'retrieval'")
     text, cls = spell_task(task), find_task(task)
     if corpora is None:
         names = registry.list_importable("corpus")

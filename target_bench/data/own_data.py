@@ -66,15 +66,17 @@ def from_dataframe(
     """
     split = normalize_split(split)
     if not isinstance(tables, Mapping):
-        raise DataError(f"tables should map ids to data frames, but is {type(tables).__name__}")
+        raise DataError(
+            f"tables: expected a mapping of ids to data frames, found {type(tables).__name__}"
+        )
     context = context or {}
     for table_id, entries in context.items():
         if table_id not in tables:
             raise DataError(f"context names the table {table_id!r}, which is not among the tables")
         if not isinstance(entries, Mapping):
             raise DataError(
-                f"context of the table {table_id!r} should be a mapping, as {{'title': ...}}, but "
-                f"is {entries!r:.80}"
+                f"context of the table {table_id!r}: expected a mapping, as in {{'title': ...}}, "
+                f"found {entries!r:.80}"
             )
     converted = []
     for table_id, frame in tables.items():
@@ -193,15 +195,15 @@ def write_folder(queries: Sequence[Query], corpus: Corpus, folder: Path) -> None
 def check_new_folder(folder: Path) -> None:
     """Check that a folder is empty or not there; else raise a ConfigError."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ConfigError(f"-o {folder}: is there already; name a new folder")
+        raise ConfigError(f"-o {folder}: is not an empty folder; name a new one")
 
 
 def _encode_query(query: Query) -> dict[str, Any]:
     databases = {table.database_id for table in query.gold} or {query.database_id}
     if len(databases) > 1:
         raise DataError(
-            f"query {query.id!r:.60}: its gold tables are of several databases, which no line of "
-            "queries.jsonl can name"
+            f"query {query.id!r:.60}: its gold tables are in several databases, but a line of "
+            "queries.jsonl names only one"
         )
     (database,) = databases
     names = [table.table_id for table in query.gold]

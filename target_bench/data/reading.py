@@ -114,7 +114,7 @@ def read_databases(reader: CorpusLoader, folder: Path, split: str) -> Mapping[st
         files: dict[str, Path] = compose(dict(reader.databases(release, split)))
         for name, path in files.items():
             if not isinstance(name, str) or not isinstance(path, Path) or not path.is_file():
-                raise PluginError(f"{where}: {name!r} should be the path of a file, not {path!r}")
+                raise PluginError(f"{where}: {name!r}: expected the path of a file, found {path!r}")
     return files
 
 

@@ -200,8 +200,8 @@ class Replay(Generator):
         if len(answers) == len(ids):
             return True
         raise DataError(
-            f"{path}: its keys '0' to '{len(answers) - 1}' are not all ids of queries, and as "
-            f"positions they are {len(answers)} of {len(ids)}. Name the order of the answers with "
+            f"{path}: its keys '0' to '{len(answers) - 1}' are not all query ids, and as positions "
+            f"they cover {len(answers)} of {len(ids)} queries. Name the order of the answers with "
             "--order (order=FILE), a JSON list of query ids, or use their ids as keys"
         )
 
@@ -220,7 +220,7 @@ class Replay(Generator):
         if self.order is None:
             if self.query_ids is None:
                 raise DataError(
-                    f"{self.file}: names no query ids; give order=FILE, a JSON list of them"
+                    f"{self.file}: names no query ids; list them in JSON with --order (order=FILE)"
                 )
             return self.query_ids
         path = Path(self.order)
@@ -230,7 +230,7 @@ class Replay(Generator):
         order: dict[str, None] = {}
         for number, query_id in enumerate(ids, start=1):
             if type(query_id) not in (str, int) or str(query_id) in order:
-                problem = f"{query_id!r:.80} is no query id, or stands there already"
+                problem = f"{query_id!r:.80} is not a query id, or is a duplicate"
                 raise DataError(f"{path}, entry {number}: {problem}")
             order[str(query_id)] = None
         return list(order)
@@ -288,4 +288,4 @@ def _find_field(record: Mapping[str, Any], names: Sequence[str], location: str) 
 def _text(value: Any, location: str) -> str:
     if isinstance(value, str | int | float):
         return str(value)
-    raise DataError(f"{location}: an answer should be text, but is {value!r:.80}")
+    raise DataError(f"{location}: expected an answer as text, found {value!r:.80}")

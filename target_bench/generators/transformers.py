@@ -96,7 +96,7 @@ class Transformers(Generator):
             return settings
         folder = Path(self.adapter)
         if not (folder / ADAPTER).is_file():
-            raise ConfigError(f"adapter={folder}: there is no folder with {ADAPTER}")
+            raise ConfigError(f"adapter={folder}: expected a folder with {ADAPTER}")
         return settings | {"adapter": _hashes(folder)}
 
     def generate(self, request: GenerationRequest) -> Generation:
@@ -198,7 +198,7 @@ class _Loaded:
         self._max_output = self._read_max_output()
         wanted = settings.max_new_tokens
         if self._max_output is not None and wanted is not None and wanted > self._max_output:
-            room = "" if self._has_encoder else ", if the prompt has one; leave room for prompts"
+            room = "" if self._has_encoder else ", prompt included; leave room for prompts"
             raise ConfigError(
                 f"max_new_tokens={wanted}: {name} writes at most {self._max_output} tokens{room}"
             )

@@ -134,7 +134,7 @@ def _ask(
             unanswered[prompted.request.query_id] = prompted
             yield prompted.request
 
-    advice = ". Answers before it are kept; the same command continues the run."
+    advice = ". Answers before it are kept; run the same command again to resume."
     for generation in iterate_answers(
         generator.plugin, draw_requests(), observer, generator.label, advice
     ):

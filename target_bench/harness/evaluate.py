@@ -103,10 +103,10 @@ def evaluate(
         StoreError: a run folder cannot be written or read.
     """
     if corpus is None:
-        raise ConfigError("corpus=None: expected a name as 'mini', a path as './tables', or a list")
+        raise ConfigError("corpus=None: expected a name ('mini'), a path ('./tables'), or a list")
     for name_of_list in options.keys() & set(PLUGIN_LISTS):
         one = spell_flag(name_of_list).removeprefix("--")  # "generators" -> "generator"
-        raise ConfigError(f"{name_of_list}: evaluate takes {one}=")
+        raise ConfigError(f"{name_of_list}: evaluate has no such argument; pass {one}=")
     if columns := options.pop("columns", None):
         corpus = add_columns(corpus, columns)
     tasks: Sequence[Any] = task if isinstance(task, list | tuple) else [task]
@@ -231,8 +231,8 @@ def _explain_queries(dataset: Dataset) -> str:
     corpus = dataset.request.get("corpus") or "CORPUS"
     ask = f", or have some written: target-bench ask {corpus}" if has_rows else ""
     return (
-        f"Write them into queries.csv beside the tables, as docs/data.md shows{ask}. target-bench "
-        "search needs none."
+        f"Write queries into queries.csv beside the tables, as docs/data.md shows{ask}. "
+        "target-bench search needs none."
     )
 
 
@@ -262,7 +262,7 @@ def _make_retrievers(
         called = read_texts("name", names)
         if len(called) != len(listed) or len(set(called)) < len(called):
             raise ConfigError(
-                f"name={names!r}: expected {len(listed)} names, each once, for as many retrievers"
+                f"name={names!r}: expected {len(listed)} different names, one per retriever"
             )
     retrieving = [text for text, task in tasks.items() if task.source == "retrieved"]
     if not retrieving:

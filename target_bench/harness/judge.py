@@ -116,7 +116,7 @@ def judge_answers(
     task_judge = judged_task.judge
     if task_judge is None:
         raise ConfigError(
-            f"the task {judged_task.name} scores answers as they are: nothing to judge"
+            f"the task {judged_task.name} has no judge: score its answers with score_answers"
         )
     check_query_ids("answer", answers, dataset)
     dataset = select_scorable(judged_task, select_queries(dataset, judged_task))

@@ -47,7 +47,7 @@ def warn_of_reuse(run: Run, system: System, observer: Observer) -> None:
     before = run.manifest.environment.get(SOURCES, {})
     now = hash_built_in_sources(system.plugin)
     changed = [name for name in before if now.get(name, before[name]) != before[name]]
-    again = "to run it anew, name another --out folder"
+    again = "to run it again, name another --out folder"
     if changed:
         observer.warning(
             f"{system.label}: reused, but the source of {list_first(changed, 3)} has changed under "
@@ -95,8 +95,8 @@ def ranking_notes(label: str, counts: Counts, rankings: Iterable[Retrieval]) -> 
     """Write the warnings about scores that do not give the order of a ranking."""
     if counts.resorted:
         yield (
-            f"{label} gave {counts.resorted} of {counts.answered} rankings in another "
-            "order than their scores; they were sorted by score, higher first. Return "
+            f"{label} returned {counts.resorted} of {counts.answered} rankings in an order that "
+            "contradicts their scores; they were sorted by score, highest first. Return "
             "similarities rather than distances, or ids without scores."
         )
     scored = sum(1 for ranking in rankings if ranking.scores)

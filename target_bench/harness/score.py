@@ -396,7 +396,7 @@ def _check_statistics(metric: Metric[Any], statistics: Floats, n: int) -> None:
         )
     if np.isnan(statistics).any():
         raise PluginError(
-            f"metric {metric.name}: statistics() has NaN; a query that it is not over has zeros"
+            f"metric {metric.name}: statistics() has NaN; return zeros for queries left out"
         )
     with np.errstate(over="ignore"):
         if np.isinf(statistics.sum(axis=0)).any():

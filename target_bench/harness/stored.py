@@ -70,9 +70,9 @@ def _load_data(result: Result, data_dir: str | Path | None, observer: Observer |
 def _check_same(result: Result, what: str, then: str, now: str) -> None:
     if then != now:
         raise DataError(
-            f"{result.folder}: the {what} of {result.command.corpus} are not what they were "
-            f"(fingerprint {then[:12]} then, {now[:12]} now), so what is stored does not belong to "
-            "them. Name the data of the run with --data-dir, or run again."
+            f"{result.folder}: the {what} of {result.command.corpus} have changed since the run "
+            f"(fingerprint {then[:12]} then, {now[:12]} now), so its records do not fit them. "
+            "Name the data of the run with --data-dir, or repeat the run."
         )
 
 

@@ -131,8 +131,8 @@ def make_generator(
         converses = getattr(system.plugin, "converses", False)
     if config.prompt is not None and not converses:
         observer.warning(
-            f"nothing says that {system.label} reads prompts (converses = True), so "
-            f"{config.prompt} may change none of its answers"
+            f"{system.label} does not declare that it reads prompts (converses = True), so "
+            f"{config.prompt} may have no effect"
         )
     return system
 

@@ -53,8 +53,8 @@ class YamlFile:
         for key in _iterate_keys(content):
             if not isinstance(key, str):
                 raise ConfigError(
-                    f"{path}: the key {key} is no text; YAML reads on, off, yes and no as true and "
-                    "false: write it in quotes"
+                    f"{path}: the key {key} is not text; YAML reads on, off, yes and no as true "
+                    "and false: write it in quotes"
                 )
         return cls(path, content)
 

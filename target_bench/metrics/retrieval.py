@@ -47,8 +47,8 @@ def read_grades(query: Query) -> dict[TableId, float]:
     )
     if not are_numbers or len(grades) != len(query.gold):
         raise DataError(
-            f"query {query.id!r:.60}: grades should be {len(query.gold)} numbers above 0, one a "
-            f"gold table, but is {grades!r:.80}"
+            f"query {query.id!r:.60}: grades: expected {len(query.gold)} numbers above 0, one "
+            f"per gold table, found {grades!r:.80}"
         )
     return dict(zip(query.gold, map(float, grades), strict=True))
 

@@ -481,7 +481,9 @@ def detectable_difference(n: int, share: float, size: float = 1.0) -> float | No
         size: by how much each of them does.
     """
     if n < 1 or not 0 <= share <= 1 or size <= 0:
-        raise ValueError(f"n={n}, share={share}, size={size}")
+        raise ValueError(
+            f"n={n}, share={share}, size={size}: expected n from 1, share from 0 to 1, size above 0"
+        )
     if n < FEWEST:
         return None
     low, high = 0.0, 1.0

@@ -310,7 +310,7 @@ def read_forms(queries: Sequence[Query]) -> list[str]:
     for query, form in zip(queries, forms, strict=True):
         if form not in FORMS:
             raise DataError(
-                f"query {query.id!r:.60}: normal_form should be {' or '.join(FORMS)}, but is "
+                f"query {query.id!r:.60}: normal_form: expected {' or '.join(FORMS)}, found "
                 f"{form!r:.40}"
             )
     return forms

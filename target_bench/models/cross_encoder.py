@@ -131,15 +131,15 @@ class Scorer(LocalModel):
         """Check that the model gives one score for a pair."""
         if model.num_labels != 1:
             raise ConfigError(
-                f"model={self.model}: it gives {model.num_labels} scores a pair; a reranker is a "
-                "model that gives one"
+                f"model={self.model}: it gives {model.num_labels} scores per pair; name a model "
+                "that gives one"
             )
         network = getattr(model, "model", None)
         saved = getattr(getattr(network, "config", None), "architectures", None)
         if saved and type(network).__name__ not in saved:  # its last layer is of random numbers
             raise ConfigError(
                 f"model={self.model}: its weights are of {saved[0]}, which gives no score for a "
-                "pair. Name a cross-encoder; an encoder belongs into the retriever dense"
+                "pair. Name a cross-encoder; for an encoder use the retriever dense"
             )
 
 

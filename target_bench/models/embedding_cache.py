@@ -182,8 +182,8 @@ class _Progress:
         if self._warns and seconds > _AFTER and left > _LONG:
             self._warns = False
             warnings.warn(
-                f"{self._n_texts:,} texts are encoded, which takes about {left / 60:,.0f} minutes "
-                "more. Vectors are kept: stopped, the same command goes on from there",
+                f"encoding {self._n_texts:,} texts takes about {left / 60:,.0f} more minutes. "
+                "Vectors are kept: if you interrupt it, run the same command again to resume",
                 stacklevel=1,
             )
 

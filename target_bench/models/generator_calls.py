@@ -93,8 +93,8 @@ def iterate_answers(
         query_id = answer.query_id if isinstance(answer, Generation) else None
         if not isinstance(query_id, str) or query_id not in waiting:
             raise PluginError(
-                f"{name}: generate_many gave {show_value(answer)}, which is no Generation for a "
-                "request that is open"
+                f"{name}: generate_many returned {show_value(answer)}; expected a Generation "
+                "for a request that is open"
             )
         waiting.remove(query_id)
         yield _check_answer(answer, query_id)

@@ -127,7 +127,10 @@ def find_weights(
     folder = Path(model).expanduser()
     if folder.is_dir():
         if commit is not None:
-            raise ConfigError(f"commit={commit}: model={model} is a folder, not one of the hub")
+            raise ConfigError(
+                f"commit={commit}: model={model} is a folder, not a model on the hub; "
+                "leave commit out"
+            )
         return folder
     if model.count("/") > 1 or model.startswith((".", "~", "/")) or not model.strip():
         raise ConfigError(

@@ -120,7 +120,7 @@ def compare_results(
         check_comparable(runs)
         groups = {corpus_name(base): list(runs)}
     elif slices or by:
-        raise ConfigError("--slice and --by: name the runs of one corpus")
+        raise ConfigError("--slice and --by (in Python slices and by): name the runs of one corpus")
     for run in runs:
         if run.identity.task != runs[0].identity.task:
             check_comparable([runs[0], run])
@@ -388,7 +388,7 @@ def _choose_metrics(
             notes.append(f"left out: {error}")
     if not kept:
         raise ConfigError(
-            f"the runs have no metric in common; name some with --metric: {'; '.join(notes)}"
+            f"the runs have no metric in common ({'; '.join(notes)}); name some with --metric"
         )
     return kept, notes
 

@@ -435,7 +435,7 @@ def _check_limit(rule: Rule, spec: MetricSpec) -> None:
     if spec.scale != "unbounded" and abs(rule.limit) >= spec.top:
         raise ConfigError(
             f"'{rule}': never fails, because {rule.metric} is a number from {spec.range}; for "
-            f"one point of a hundred write '{example}'"
+            f"one percentage point write '{example}'"
         )
 
 

@@ -110,9 +110,7 @@ def pareto(folders: Sequence[Path], path: Path, metric: str | None = None) -> No
         if time is not None and not isnan(score.value)
     }
     if not points:
-        raise ConfigError(
-            f"none of the runs was timed, without anything from a cache, and has a {name}"
-        )
+        raise ConfigError(f"no run has both {name} and times measured without a cache")
     drawn = list(points)
     best = [drawn[i] for i in find_front(list(points.values()), spec.higher_is_better)]
     with _picture(path, runs) as axes:
@@ -172,7 +170,10 @@ def recall_at_every_k(
     stored = run.run.rankings
     missing = [query.id for query in queries if query.id not in stored]
     if missing:
-        raise StoreError(f"{path}: query {missing[0]!r} has no ranking; run the same command again")
+        raise StoreError(
+            f"{path}: query {missing[0]!r} has no ranking; finish the run with "
+            "the command that began it"
+        )
     depth = run.identity.top_k[-1]
     judged = match_gold([stored[q.id].tables for q in queries], [q.gold for q in queries], depth)
     points = []

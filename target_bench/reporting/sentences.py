@@ -181,7 +181,7 @@ def _describe_failures(result: Result) -> Iterator[str]:
         yield f"{label} failed on {stored.n_failed} of {asked}, which score 0."
     if stored.answers and stored.answers.unparsed:
         unread = f"{stored.answers.unparsed:,} of {asked}"
-        yield f"{label} gave answers that cannot be read to {unread}, which score 0."
+        yield f"{label} gave unreadable answers to {unread}, which score 0."
     if differing := stored.report.get("outcomes", {}).get("translation_differs"):
         yield (
             f"{label}: {count_noun(differing, 'prediction')} gave other rows in DuckDB than in "
@@ -201,8 +201,8 @@ def _describe_sets(results: Sequence[Result], metric: str) -> Iterator[str]:
     for label, size in sizes.items() if None in sizes.values() else ():
         if k and size and size.value < k:
             yield (
-                f"{label} returns {size.value:.1f} tables per question: compare set_f1 (of all by "
-                f"--task retrieval:sets=true), not {metric}."
+                f"{label} returns {size.value:.1f} tables per question: compare set_f1 (run all "
+                f"with --task retrieval:sets=true), not {metric}."
             )
 
 

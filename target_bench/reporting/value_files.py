@@ -87,8 +87,8 @@ def read_columns(
         )
     if for_runs:
         raise ConfigError(
-            "metrics, slices and by are for runs: files of values have one metric, named by "
-            "--value, and no properties of queries"
+            "--metric, --slice and --by (in Python metrics, slices and by) are for runs: files of "
+            "values have one metric, named by --value, and no properties of queries"
         )
     return ValueColumns(id_column, value_column, text_column)
 
@@ -296,7 +296,7 @@ def _number(value: Any, where: str) -> float:
     try:
         number = _WORDS[value] if isinstance(value, str) and value in _WORDS else float(value)
     except (TypeError, ValueError, OverflowError):
-        raise DataError(f"{where} is no number: {str(value)[:60]!r}") from None
+        raise DataError(f"{where} is not a number: {str(value)[:60]!r}") from None
     if number in (inf, -inf):
         raise DataError(f"{where} is infinite")
     return number
@@ -402,5 +402,5 @@ def _inspect_number(path: Path, value: Any) -> float:
     if isinstance(value, str) and value.lower() not in words:
         return _number(value, f"{path}: a score")
     if not isinstance(value, str | int | float):
-        raise DataError(f"{path}: a score is no number: {str(value)[:60]!r}")
+        raise DataError(f"{path}: a score is not a number: {str(value)[:60]!r}")
     return float(value_to_float()(value))

@@ -114,7 +114,8 @@ class BM25(BatchRetriever):
         methods = _BM25S if self.backend == "bm25s" else tuple(_RANK_BM25)
         if self.method is not None and self.method not in methods:
             raise ConfigError(
-                f"method={self.method!r}: backend {self.backend} has {', '.join(methods)}"
+                f"method={self.method!r}: expected one of {', '.join(methods)} "
+                f"for backend {self.backend}"
             )
         if self.backend != "bm25s":
             self.packages = ("rank-bm25", *self.packages)

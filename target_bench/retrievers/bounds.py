@@ -24,8 +24,8 @@ class Oracle(Retriever):
         """
         if isinstance(query, str):
             raise ConfigError(
-                "oracle knows the gold tables of the queries of a corpus alone: it answers no "
-                "question of yours, and is no part of another retriever"
+                "oracle only knows the gold tables of the queries in a corpus: it cannot answer "
+                "other questions, or be part of another retriever"
             )
         return [table for table in dict.fromkeys(query.gold) if table in self._known][:top_k]
 

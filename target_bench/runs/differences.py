@@ -273,7 +273,7 @@ def check_same_slices(
             if theirs is not None and theirs != first.per_query.properties.get(name):
                 raise DataError(
                     f"{first.folder.name} and {other.folder.name} differ in the {name} of their "
-                    "queries. A property of answers is shown of one run: runs show RUN --by "
-                    f"{name}. Else the data were changed in between: run both again; rankings are "
-                    "reused"
+                    "queries. To see a property of answers, show one run: target-bench runs show "
+                    f"RUN --by {name}. Otherwise the data changed in between: run both again; "
+                    "their rankings are reused"
                 )

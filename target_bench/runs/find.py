@@ -55,14 +55,16 @@ def find_run(name: str | Path, root: Path) -> Path:
         return matches[0]
     if by_beginning:
         lines = [folder.name for folder in matches]
-        raise _ambiguous_name(f"{name}: {len(matches)} runs begin so; write more", lines)
+        raise _ambiguous_name(
+            f"{name}: {len(matches)} runs have a name or id that begins so; write more", lines
+        )
     if matches:
         lines = [_describe_run(folder) for folder in matches]
-        raise _ambiguous_name(f"{name}: {len(matches)} runs are called so; write the id", lines)
+        raise _ambiguous_name(f"{name}: {len(matches)} runs have this name; write the id", lines)
     names = [text for f, command in _read_commands(root) for text in (command.label, f.name)]
     raise ConfigError(
-        f"{name}: neither a run folder nor the name or id of a run in {root}, of which "
-        f"{_SHORTEST} characters at least are needed.{did_you_mean(str(name), names)} See "
+        f"{name}: neither a run folder nor the name or id (at least {_SHORTEST} characters) of a "
+        f"run in {root}.{did_you_mean(str(name), names)} See "
         f"target-bench runs list --out {root}"
     )
 

@@ -82,7 +82,7 @@ def read_run_file(path: Path, dataset: Dataset) -> RunFile:
     of lines do not break ties.
     """
     if not path.is_file():
-        raise DataError(f"--run {path}: there is no such file (of a run folder: retrieval.jsonl)")
+        raise DataError(f"--run {path}: there is no such file (in a run folder: retrieval.jsonl)")
     release = Release(path.parent, str(path))
     with release.open(path) as file:
         is_json = file.read(1024).removeprefix(BOM_UTF8).lstrip().startswith(b"{")
@@ -161,11 +161,12 @@ class _Names:
             return self._corpus.ids[found[0]]
         if found:
             first, second, *_ = (self._corpus.ids[position] for position in found)
-            raise DataError(f"{where}: table {name!r} may be {list(first)} or {list(second)}")
+            raise DataError(
+                f"{where}: table {name!r} is ambiguous: {list(first)} or {list(second)}"
+            )
         example = next(iter(self._tables), None) or list(self._corpus.ids[0])
         raise DataError(
-            f"{where}: table {name!r} is not in {self._where}; its tables are called like "
-            f"{example!r}"
+            f"{where}: table {name!r} is not in {self._where}; its table ids look like {example!r}"
         )
 
 
@@ -185,7 +186,7 @@ def _parse_trec(release: Release, path: Path, names: _Names) -> Iterator[_Entry]
                 f"{' '.join(words)[:120]!r}"
             ) from error
         if not math.isfinite(score):
-            raise DataError(f"{where}: the score is {written_score}")
+            raise DataError(f"{where}: expected a finite score, found {written_score}")
         query_id, table = names.find_query(query, where), names.find_table(name, where)
         ranking = rankings.setdefault(query_id, {})
         if table in ranking:
@@ -219,8 +220,8 @@ def _read_cutoffs(written: Any, names: _Names, where: str) -> dict[int, tuple[Ta
         k.isdecimal() and isinstance(tables, list) for k, tables in written.items()
     ):
         raise DataError(
-            f"{where}: 'at' should be an object of cutoffs and their tables, as "
-            f'{{"1": ["a"]}}, but is {written!r:.80}'
+            f"{where}: 'at': expected an object of cutoffs and their tables, as in "
+            f'{{"1": ["a"]}}, found {written!r:.80}'
         )
     return {
         int(k): tuple(names.find_table(table, where) for table in tables)
@@ -237,7 +238,7 @@ def _read_numbers(written: Any, n_tables: int, where: str) -> list[float]:
             scores = [float(number) for number in written]
             if len(scores) == n_tables and all(map(math.isfinite, scores)):
                 return scores
-    raise DataError(f"{where}: {n_tables} tables need as many numbers in 'scores'")
+    raise DataError(f"{where}: 'scores': expected a finite number per table ({n_tables} in all)")
 
 
 # Write
@@ -265,7 +266,9 @@ def export_trec(result: Result, dataset: Dataset, out: Path) -> tuple[Path, Path
     failed = sum(ranking.error is not None for ranking in rankings.values())
     # A process that asked failed queries again, and was killed, left the scores of the first one.
     if not result.run.is_scored or result.stored.counts.failed != failed:
-        raise StoreError(f"{result.folder}: the run is not finished; run the same command again")
+        raise StoreError(
+            f"{result.folder}: the run is not finished; finish it with the command that began it"
+        )
     words = to_words(dataset.corpus.ids)
     run_text = "".join(format_run((rankings[query.id] for query in queries), words))
     qrels_text = "".join(format_qrels(queries, words))

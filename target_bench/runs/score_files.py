@@ -74,8 +74,8 @@ def read_scores(folder: Path) -> StoredScores:
     path = folder / "scores.json"
     if not path.exists():
         raise StoreError(
-            f"{folder}: the run is not finished (no scores.json); run the same command again, "
-            f"which goes on with it (its options: target-bench runs show {folder})"
+            f"{folder}: the run is not finished (no scores.json); finish it with the command that "
+            f"began it (its options: target-bench runs show {folder})"
         )
     try:
         content = remove_seal(parse_json(path.read_bytes()))

@@ -393,7 +393,7 @@ def describe_edited(result: "Result", metrics: Iterable[str]) -> str | None:
         return None
     return (
         f"{list_first(edited, 3)} {'was' if len(edited) == 1 else 'were'} computed by other code "
-        f"than that of this version; target-bench score {result.folder} computes it again"
+        f"than this version has; to compute it again: target-bench score {result.folder}"
     )
 
 
@@ -415,8 +415,8 @@ def describe_failures(result: "Result") -> Iterator[str]:
         error = result.errors[not_judged[0]].removeprefix(NOT_JUDGED)
         yield (
             f"the judge failed on {count_noun(len(not_judged), 'answer')} of {corpus} (scored "
-            f"without it; the "
-            f"same command asks again); the first is {not_judged[0]!r}: {error}"
+            f"without it; run the same command again to retry); the first is {not_judged[0]!r}: "
+            f"{error}"
         )
     failed = [record for record in find_failures(result) if record.query_id not in not_judged]
     rankings = [record for record in failed if isinstance(record, Retrieval)]

@@ -218,7 +218,9 @@ def _apply(condition: Condition, properties: Properties) -> dict[str, Mask]:
         holds = np.array(found, np.bool_)
     if not holds.any():
         listed = list_first([*masks], _SHOWN)
-        raise ConfigError(f"no query is in the slice {condition}; {condition.name} is {listed}")
+        raise ConfigError(
+            f"no query is in the slice {condition}; {condition.name} has the values {listed}"
+        )
     return {str(condition): holds}
 
 
@@ -317,10 +319,10 @@ def read_metric(result: "Result", metric: str) -> MetricValues:
     if not np.isclose(value, score.value, rtol=1e-9, atol=1e-9, equal_nan=True):
         if installed is None and metric in result.per_query.not_means:
             raise MissingPluginError(
-                f"{folder.name}: {metric} is a metric of a plug-in that is not installed here, or "
-                "of a file, and more than a mean of its values, so it cannot be computed for a "
-                "part of the queries or tested. Install the plug-in (of a file: docs/plugins.md, "
-                "Publish a plug-in), or name other metrics with --metric."
+                f"{folder.name}: {metric} comes from a file, or from a plug-in that is not "
+                "installed here, and is not a mean of its values, so it can be neither computed for a slice "
+                "nor tested. Install the plug-in (for a file see docs/plugins.md, Publish a "
+                "plug-in), or name other metrics with --metric."
             )
         raise StoreError(
             f"{folder}: {metric} is {score.value:.6f} in scores.json, but the stored statistics "
@@ -335,7 +337,7 @@ def describe_unknown_metric(folder: Path, metric: str, metrics: Iterable[str]) -
     """Return the message on a metric that a run does not have."""
     names = list(metrics)
     hint, listed = did_you_mean(metric, names), list_first(names, _SHOWN)
-    return f"{folder.name}: no metric {metric!r}.{hint} There are {listed}"
+    return f"{folder.name}: unknown metric {metric!r}.{hint} Known: {listed}"
 
 
 def make_mean(name: str, values: Floats, spec: MetricSpec) -> MetricValues:

@@ -133,8 +133,8 @@ class ExternalRetriever(Retriever):
             kind = type(self._foreign.object)
             if self.version is None:
                 raise TypeError(
-                    f"nothing tells what the {kind.__name__} holds; give version=, any text that "
-                    "changes with its content"
+                    f"the content of the {kind.__name__} is unknown; set version= to any text that "
+                    "changes with it"
                 )
             return settings | {"retriever": class_name(kind)}
         settings |= {"fields": list(self.fields), "format": self.format, "rows": self.rows}

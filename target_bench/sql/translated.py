@@ -119,7 +119,7 @@ class TranslatedJudge(Judge):
             StoppedError: translating it met a limit.
         """
         if len(sql) > LONGEST:
-            raise ValueError(f"it has {len(sql):,} characters, and {LONGEST:,} may be")
+            raise ValueError(f"it has {len(sql):,} characters; at most {LONGEST:,} are translated")
         details = sql, str(file), copy.columns
         where, text = worker.ask(Jobs.translate, *details, what="reading the statement")
         if where == "none":

@@ -94,7 +94,7 @@ class Worker:
         except StoppedError as error:
             if error.step != "open":
                 raise
-            raise DataError(f"{error}. Is it whole?") from error
+            raise DataError(f"{error}. Check that the file is complete.") from error
 
     def run(self, path: Path, sql: str, repeat: int = 1) -> Executed:
         """Run a statement ``repeat`` times and return its result; a limit is an outcome.
@@ -210,8 +210,8 @@ class Worker:
                 raise OSError(self._describe_end()[1])
         except (OSError, StoppedError) as error:
             raise ConfigError(
-                f"no process can be started to run SQL in ({sys.executable}): {error}. Its own "
-                "words, if any, stand above; close other programs if memory is short"
+                f"the process that runs SQL cannot be started ({sys.executable}): {error}. Its own "
+                "output, if any, is above; close other programs if memory is short"
             ) from error
         if self._closed.is_set():  # meanwhile
             self.kill()

@@ -104,7 +104,7 @@ def _read_gold(query: Query) -> str:
     label = _GOLD.get(references[0].strip().lower()) if len(references) == 1 else None
     if label is None:
         raise DataError(
-            f"query {query.id!r}: the answer of a statement should be True, False or Not Enough "
-            f"Information, but is {query.answer!r}"
+            f"query {query.id!r}: answer to a statement: expected True, False or Not Enough "
+            f"Information, found {query.answer!r}"
         )
     return label

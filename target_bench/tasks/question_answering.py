@@ -55,9 +55,9 @@ class QuestionAnswering(Task[JudgedValues]):
             is_list = not isinstance(values, str) and hasattr(values, "__len__")
             if not is_list or len(canonical) != len(values):
                 raise DataError(
-                    f"query {query.id!r}: its metadata have values={values!r:.80}, which stand for "
-                    "the values of a reference: expected a list of texts, and as many "
-                    "canonical_values, if there are any. Call a column of another meaning otherwise"
+                    f"query {query.id!r}: metadata values={values!r:.80}: expected the values of "
+                    "the reference as a list of texts, with as many canonical_values, if any. If "
+                    "the column means something else, rename it"
                 )
 
     def metrics(

@@ -129,7 +129,7 @@ class TextToSQL(Task[JudgedSQL], AnswerJudge):
         for query in dataset.queries:
             if not isinstance(query.answer, str) and len(query.answer) > 1:
                 raise DataError(
-                    f"query {query.id!r}: the answer should be one SQL statement, but there are "
+                    f"query {query.id!r}: expected one SQL statement as the answer, found "
                     f"{len(query.answer)}; results are compared with that of one"
                 )
 

@@ -176,7 +176,9 @@ class Contract:
             make = partial(self.plugin)
         else:
             name = type(self.plugin).__name__
-            raise errors.ConfigError(f"{name} is an object: pass the class, or what makes one")
+            raise errors.ConfigError(
+                f"{name} is an object: pass its class, or a function that makes one"
+            )
         self._make: Callable[[], Any] = make
 
     @classmethod

@@ -50,6 +50,6 @@ def test_a_folder_of_its_own(tmp_path: Path, inside: Inside) -> None:
     out = inside.good("ask", "mini", "--n", "5", "-o", folder)
     assert out.startswith(f"5 questions written to {folder / 'queries.jsonl'}.")
     assert "Left out:" in out
-    assert "name a new folder" in inside.bad(2, "ask", "mini", "-o", folder)
+    assert "name a new one" in inside.bad(2, "ask", "mini", "-o", folder)
     described = inside("describe", "corpus", folder).out
     assert "queries: 5\n" in described

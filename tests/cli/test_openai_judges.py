@@ -49,7 +49,7 @@ def test_two_tables_are_compared_with_a_model(inside: Inside, server: OpenAIServ
     rules = json.loads(inside.good(*compare))
     done = inside(*compare, "--generator", _judge(server), "--yes")
     assert done.code == 0
-    assert "not of the form" not in done.err
+    assert "not in the requested form" not in done.err
     judged = json.loads(done.out)
     assert [request.path for request in server.requests] == ["/v1/chat/completions"] * 2
     assert judged["score"] > rules["score"]
@@ -66,7 +66,10 @@ def test_a_judge_that_fails_fails_the_command_and_is_asked_again(
     done = inside(*run)
     assert done.code == 3
     assert "P-Score: asked 3, counted 0" in done.out
-    assert "the judge failed on 3 answers of mini (scored without it; the same command" in done.err
+    assert (
+        "the judge failed on 3 answers of mini (scored without it; run the same command again"
+        in done.err
+    )
     server.script = says
     done = inside(*run)
     assert done.code == 0

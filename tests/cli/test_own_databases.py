@@ -80,7 +80,7 @@ def test_a_folder_of_databases(inside: Inside, tmp_path: Path) -> None:
     del lines[1]["database_id"]
     (folder / "queries.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
     message = inside.bad(2, *run)
-    assert "line 2: field 'database_id': there is no database '0'" in message
+    assert "line 2: field 'database_id': unknown database '0'" in message
     duckdb_file(folder / "zoo.duckdb", SHOP)
     assert "zoo.duckdb has the same name; rename one" in inside.bad(2, *run)
 

@@ -57,7 +57,7 @@ def test_other_tables_are_refused(inside: Inside, shop: Path) -> None:
     folder = _ranked(inside)
     _write_tables(shop, [1, 2, 3, 4, 0])
     message = inside.bad(2, "score", folder)
-    assert f"the tables of {shop} are not what they were" in message
+    assert f"the tables of {shop} have changed since the run" in message
     assert len(list(Path("runs").iterdir())) == 1
     assert inside.results(*RUN, "retrieval")[0]["scores"]["recall@1"]["value"] == 0
 

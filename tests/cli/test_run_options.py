@@ -71,7 +71,7 @@ def test_all_tasks_of_own_tables_are_those_that_their_references_fit(inside: Ins
         assert set(tasks) >= {"retrieval", *fits}
         assert "./own has no references for " in done.err
         if answer == "9":
-            why = "the answer of a statement should be True, False or Not Enough Information"
+            why = "answer to a statement: expected True, False or Not Enough Information"
             assert f"./own, fact_verification: query '1': {why}" in done.err
         assert not set(tasks) & {"table_to_text", "text_to_table"}
 

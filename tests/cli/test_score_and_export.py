@@ -67,13 +67,13 @@ def test_export_of_scores_that_are_older_than_the_rankings(inside: Inside) -> No
     """As when failed queries were asked again and the process was killed."""
     folder = Path(_result(inside.good(*RUN))["folder"])
     rewrite(folder / "scores.json", lambda scores: scores["counts"].update(failed=1))
-    assert "not finished; run the same command again" in inside.bad(4, "runs", "export", folder)
+    assert "not finished; finish it with the command" in inside.bad(4, "runs", "export", folder)
 
 
 def test_a_misspelled_run_is_told_as_one(inside: Inside) -> None:
     printed = inside("score", "retrieval-mini")
     assert printed.code == 2
-    assert "retrieval-mini: neither a run folder nor the name or id of a run" in printed.err
+    assert "retrieval-mini: neither a run folder nor the name or id (at least 4" in printed.err
 
 
 FIRST_K = """

@@ -63,7 +63,7 @@ def test_failures_are_reported_at_the_end(
     assert "cell 1 " in done.err
     assert "Traceback" not in done.err
     if more == "12":
-        assert "the same command runs what failed again." in done.err
+        assert "run the same command again to retry what failed." in done.err
         assert "Traceback" in inside("sweep", file, "--debug").err
 
 

@@ -101,4 +101,4 @@ def test_a_model_is_asked_after_consent(
     done = inside(*command, "--yes")
     assert done.code == 0
     assert Path("sent").exists()
-    assert "what the model said of the alignment is not of the form" in done.err
+    assert "the model's reply about the alignment is not in the requested form" in done.err

@@ -87,7 +87,7 @@ def test_logs_without_a_word_and_tables_without_a_question() -> None:
     [
         ({"neighbours": 0}, "neighbours=0: at least 1"),
         ({"weight": -1}, "weight=-1: at least 0"),
-        ({"split": "week:.5", "log": __file__}, "split=week:.5: write time:.8"),
+        ({"split": "week:.5", "log": __file__}, "split=week:.5: expected time:.8"),
         ({"log": "nowhere.csv"}, "log=nowhere.csv: there is no such file"),
     ],
 )

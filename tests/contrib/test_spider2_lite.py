@@ -108,7 +108,7 @@ def test_gold_tables_are_found_in_any_case_or_counted(tmp_path: Path) -> None:
     ("gold", "fault"),
     [
         ([*GOLD, GOLD[0]], "line 6: gold tables of bq1 for the second time"),
-        ([{"instance_id": "bq1", "gold_tables": [None]}], "should be a list of texts.* None"),
+        ([{"instance_id": "bq1", "gold_tables": [None]}], "expected a list of texts, found None"),
     ],
 )
 def test_broken_gold_tables(tmp_path: Path, gold: list[Any], fault: str) -> None:

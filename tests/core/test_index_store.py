@@ -138,7 +138,7 @@ def test_a_folder_with_something_else_is_left_alone(folder: Path, name: str) -> 
     folder.mkdir(parents=True)
     (folder / name).write_text("precious")
     message = _refused(save_index, built("bm25"), corpus(), folder)
-    assert "is not empty, and no index to replace. Save into another folder" in message
+    assert "is not empty, and holds no usable index. Save into another folder" in message
     assert (folder / name).read_text() == "precious"
 
 

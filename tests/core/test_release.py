@@ -136,7 +136,7 @@ def test_json_lines_are_read_as_a_stream(tmp_path: Path, how: How, line: bytes, 
     [
         ({"a": 1}, "here: no field 'b'; it has a"),
         ({}, "here: no field 'b'; it has no field"),
-        ({"b": "x"}, "here: field 'b' should be int, but is str: 'x'"),
+        ({"b": "x"}, "here: field 'b': expected int, found str: 'x'"),
         ([], "here: expected a JSON object, found list"),
     ],
 )

@@ -125,7 +125,7 @@ def test_descriptions_in_one_file(tmp_path: Path) -> None:
         (bird_question(1, "gone", "SELECT 1"), "1: db_id 'gone' is not in dev_tables.json"),
         (bird_question(1, "zoo", "DELETE FROM animal"), "question 1: "),
         (bird_question(1, "zoo", "SELECT x FROM animal"), "question 1: SQLite cannot compile"),
-        (bird_question(1, "zoo", "SELECT id FROM animal", evidence=1), "'evidence' should be str"),
+        (bird_question(1, "zoo", "SELECT id FROM animal", evidence=1), "'evidence': expected str"),
     ],
 )
 def test_broken_questions(tmp_path: Path, question: dict[str, object], message: str) -> None:

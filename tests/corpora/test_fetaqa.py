@@ -67,9 +67,9 @@ NEEDED = ("feta_id", "question", "table_source_json", "table_array")
     [
         *(({k: v for k, v in RECORDS[1].items() if k != name}, f"no field {name!r}")
           for name in sorted(RECORDS[0])),
-        *((_record(7, **{name: None}), f"field {name!r} should be") for name in NEEDED),
+        *((_record(7, **{name: None}), f"field {name!r}: expected") for name in NEEDED),
         (5, "expected a JSON object"),
-        (_record(7, table_array=[]), "field 'table_array' should be a list of rows, the header"),
+        (_record(7, table_array=[]), "field 'table_array': expected a list of rows, the header"),
         (_record(7, table_array=[["Year", "Title"], "ab"]), ROW),
         (_record(7, table_array=[["Year"], None]), ROW),
         (_record(8, table_source_json=RECORDS[0]["table_source_json"]), "differs from that of"),

@@ -94,8 +94,8 @@ def test_file_a_table(tmp_path: Path, how: How) -> None:
     ("ids", "fault"),
     [
         (["Cup_0", "Gone_1"], r"no traindev_tables_tok/Gone_1\.json"),
-        ("Cup_0", r"train_dev_test_table_ids\.json: field 'dev' should be"),
-        (None, r"train_dev_test_table_ids\.json: field 'dev' should be"),
+        ("Cup_0", r"train_dev_test_table_ids\.json: field 'dev': expected"),
+        (None, r"train_dev_test_table_ids\.json: field 'dev': expected"),
     ],
 )
 def test_ids_of_the_split(tmp_path: Path, ids: object, fault: str) -> None:
@@ -117,7 +117,7 @@ FIELDS = ("question_id", "question", "table_id", "answer-text")
     [
         *((_without(TABLES[0], name), None, f"no field {name!r}") for name in sorted(TABLES[0])),
         *((None, _without(QUESTIONS[0], name), f"no field {name!r}") for name in FIELDS),
-        *((None, QUESTIONS[0] | {n: None}, f"field {n!r} should be str, but is") for n in FIELDS),
+        *((None, QUESTIONS[0] | {n: None}, f"field {n!r}: expected str, found") for n in FIELDS),
         *((ottqa_table("Cup_0", **{part: rows}), None, f"{place}.*{LINKS}")
           for part, rows, place in (
             ("header", ["Year", "Winner"], "header"),

@@ -171,7 +171,7 @@ def test_broken_questions(tmp_path: Path, question: Any, message: str) -> None:
         ({"db_id": "../up"}, "database id '../up' is not a plain name"),
         ({"table_names": []}, "1 table_names_original, 0 table_names"),
         ({"foreign_keys": [[1, 99]]}, "columns and keys make no schema"),
-        ({"primary_keys": "id"}, "field 'primary_keys' should be list"),
+        ({"primary_keys": "id"}, "field 'primary_keys': expected list"),
     ],
 )
 def test_broken_schemas(tmp_path: Path, change: dict[str, Any], message: str) -> None:

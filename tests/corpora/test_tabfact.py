@@ -85,7 +85,7 @@ PARTS = "expected [statements, labels, caption], with a label for each statement
         ([["a"], [1]], PARTS),
         ([["a"], [1], "x", "y"], PARTS),
         (None, PARTS),
-        ([["a"], [1], None], "the caption should be text"),
+        ([["a"], [1], None], "caption: expected text"),
         ([["a", "b"], [1], "x"], PARTS),
         ([["a"], 1, "x"], PARTS),
         *(

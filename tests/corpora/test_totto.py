@@ -93,14 +93,14 @@ def test_spans_of_0_and_empty_sentences_are_counted(folder: Path) -> None:
         ({"example_id": 2**63}, "not a signed 64-bit integer"),
         ({"table": []}, "holds no cell"),
         ({"table": ["a"]}, "table row 0: expected a list of cells"),
-        ({"table": [[{**CELL, "value": 3}]]}, "row 0, cell 0: field 'value' should be str"),
+        ({"table": [[{**CELL, "value": 3}]]}, "row 0, cell 0: field 'value': expected str"),
         ({"table": [[{k: v for k, v in CELL.items() if k != "column_span"}]]}, "'column_span'"),
         ({"table": [[{**CELL, "column_span": -1}]]}, "column_span -1 is not a whole number"),
         ({"table": [[{**CELL, "row_span": 10**9}]]}, "row_span 1000000000 is not"),
-        ({"table": [[{**CELL, "is_header": None}]]}, "'is_header' should be bool"),
+        ({"table": [[{**CELL, "is_header": None}]]}, "'is_header': expected bool"),
         ({"highlighted_cells": [[0, "1"]]}, r"expected pairs \[row, column\]"),
         ({"sentence_annotations": [{}]}, "sentence_annotations 0: no field 'final_sentence'"),
-        ({"overlap_subset": "yes"}, "'overlap_subset' should be bool"),
+        ({"overlap_subset": "yes"}, "'overlap_subset': expected bool"),
     ],
 )
 def test_a_broken_record_is_named(folder: Path, change: dict[str, Any], message: str) -> None:

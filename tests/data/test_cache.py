@@ -321,7 +321,7 @@ WHERE = r"corpus shop \(Bad\), tables of test: "
         ("yield open('prices.dat')", rf"{WHERE}prices\.dat: cannot be read: No such file"),
         (
             "yield Table('t', ('a',), ())",
-            r"id should be a TableId .* but is 't'; write Table\(TableId",
+            r"id: expected a TableId .* found 't'; write Table\(TableId",
         ),
     ],
 )

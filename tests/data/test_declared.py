@@ -121,7 +121,7 @@ def test_a_declaration_is_verified_and_resumed(
 ) -> None:
     monkeypatch.setattr(download, "_PARALLEL", 1)
     server.wrong["test-00001-of-00002.parquet"] = b"PAR1"
-    with pytest.raises(DataError, match=r"1 of 2 files .*the same command goes on from there"):
+    with pytest.raises(DataError, match=r"1 of 2 files .*run the same command again to resume"):
         load("planets.py:Planets")
     server.wrong.clear()
     server.seen.clear()
@@ -153,9 +153,9 @@ def test_files_that_are_here_are_read_where_they_lie(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "fault"),
     [
-        ({"q": None}, "field 'q' should be text, but is NoneType"),
-        ({"t": 1.5}, "field 't' should be text or a whole number"),
-        ({"rows": "ab"}, "field 'rows' should be a list of rows, the header first, but is str"),
+        ({"q": None}, "field 'q': expected text, found NoneType"),
+        ({"t": 1.5}, "field 't': expected text or a whole number"),
+        ({"rows": "ab"}, "field 'rows': expected a list of rows, the header first, found str"),
         ({"rows": [["n"], "ab"]}, "rows row 1 is not a list of cells: 'ab'"),
         ({"id": 8, "rows": [["n"], [4]]}, "line 2: table 0/x differs from that of "),
         ({"id": 7}, "query id '7' occurs twice"),
@@ -256,7 +256,7 @@ def test_a_data_set_of_the_hub_whose_columns_are_named(
     server.wrong["test-00001-of-00002.parquet"] = b"PAR1"
     done = CliRunner().invoke(app, command)
     assert done.exit_code != 0
-    assert "the same command goes on from there" in " ".join(str(done.exception).split())
+    assert "run the same command again to resume" in " ".join(str(done.exception).split())
     server.wrong.clear()
     server.seen.clear()
     done = CliRunner().invoke(app, command)

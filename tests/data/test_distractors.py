@@ -127,11 +127,11 @@ def test_another_split(ottqa: Path) -> None:
     ("settings", "fault"),
     [
         ("n=5", r"5 tables were asked for, but there are 4 \(1 more are in the"),
-        ("n=0", "n=0 should be a whole number from 1"),
-        ("n=true", "n=True should be a whole number from 1"),
-        ("seed=x", "seed='x' should be a whole number"),
+        ("n=0", "n=0: expected a whole number from 1"),
+        ("n=true", "n=True: expected a whole number from 1"),
+        ("seed=x", "seed='x': expected a whole number"),
         ("colour=red", "corpus ottqa: unknown setting 'colour'"),
-        ("near_copies=all", "near_copies='all' should be out or kept"),
+        ("near_copies=all", "near_copies='all': expected out or kept"),
         ("n=1,n=2", "n is set twice"),
     ],
 )

@@ -88,7 +88,7 @@ def test_offline(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_cannot_be_fetched(server: Server) -> None:
     with pytest.raises(ConfigError, match="totto cannot be fetched; `target-bench describe corpus"):
         download.fetch(loader("totto").info)
-    with pytest.raises(ConfigError, match="ottqa train cannot be fetched; what can is validation"):
+    with pytest.raises(ConfigError, match="ottqa train cannot be fetched; name one of validation"):
         download.fetch(OTTQA, ["train"])
 
 
@@ -115,7 +115,7 @@ def test_an_interrupted_download_is_continued(
         load("ottqa")
     message = capsys.readouterr().err
     assert f"Interrupted. 5 of {N_OTTQA} files (0.0 MB of 0.0 MB) are in {tmp_path}" in message
-    assert "the same command goes on from there" in message
+    assert "run the same command again to resume" in message
     assert download.find_download(OTTQA, "validation") is None
     monkeypatch.setattr(download, "_verify", real)
     server.seen.clear()
@@ -139,7 +139,7 @@ def test_a_wrong_byte_is_refused(
     contents = {p: c for p, c in server.files.items() if p.endswith(ending)}
     contents |= {p: c for f in server.copies.values() for p, c in f.items() if p.endswith(ending)}
     server.wrong[ending] = next(iter(contents.values()))[:-1] + more
-    with pytest.raises(DataError, match=r"(hash|size|bytes).*the same command goes on from there"):
+    with pytest.raises(DataError, match=r"(hash|size|bytes).*run the same command again to resume"):
         load(name, split)
     assert download.find_download(loader(name).info, split) is None
     assert not list((tmp_path / "cache" / "downloads").rglob(ending.rpartition("/")[2]))
@@ -229,7 +229,7 @@ def test_a_disk_that_fills_up(server: Server, monkeypatch: pytest.MonkeyPatch) -
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(download, "atomic_write", full)
-    with pytest.raises(StoreError, match=r"No space left on device.*TARGET_BENCH_CACHE.*goes on"):
+    with pytest.raises(StoreError, match=r"No space left on device.*TARGET_BENCH_CACHE.*resume"):
         load("ottqa")
 
 

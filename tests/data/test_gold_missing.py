@@ -12,7 +12,10 @@ from target_bench import DataError, load
     [
         (["films.csv"], ["query '1' has gold table 0/films.csv, which is not among the 2 tables"]),
         (["films.csv"], ["1 gold table of 1 query missing: films.csv (perhaps films)"]),
-        (["x", "y", "films"], ["2 gold tables of 2 queries missing", "x (no table is called like"]),
+        (
+            ["x", "y", "films"],
+            ["2 gold tables of 2 queries missing", "x (no table has a similar name"],
+        ),
         ([f"x{i}" for i in range(7)], ["7 gold tables of 7 queries", "; 2 more. Correct the"]),
     ],
 )

@@ -50,7 +50,7 @@ def test_formats() -> None:
 
 @pytest.mark.parametrize("place", [[3, 0], [1, 9], [-4, 0], [0, -3]])
 def test_a_highlight_out_of_range(place: list[int]) -> None:
-    with pytest.raises(DataError, match=r"highlighted_cells: (row|column) -?\d"):
+    with pytest.raises(DataError, match=r"highlighted_cells: there is no (row|column) -?\d"):
         write_subtable(GRID.rows, [place])
 
 

@@ -153,12 +153,12 @@ NO_QA = replace(MINI, info=replace(MINI.info, tasks=("retrieval",)))
 @pytest.mark.parametrize(
     ("task", "fault"),
     [
-        (("mini",), "is a corpus, and a task is expected, as 'retrieval'"),
+        (("mini",), "is a corpus: expected a task, such as 'retrieval'"),
         (("Spider-Test",), "unknown task 'Spider-Test'"),
-        (("./tables",), "is a corpus, and a task is expected"),
-        (("mini", "retrieval"), "is a corpus, and a task is expected"),
-        ((3,), "is no task: expected its name"),
-        ((MINI, "qa"), "is no task: expected its name"),
+        (("./tables",), "is a corpus: expected a task"),
+        (("mini", "retrieval"), "is a corpus: expected a task"),
+        ((3,), "is not a task: expected a name"),
+        ((MINI, "qa"), "is not a task: expected a name"),
         (("qa", "tabfact"), "corpus tabfact does not serve the task question_answering; it serves"),
         (("fv", "fetaqa"), r"fetaqa does not serve the task fact_ver.* its kind \(label\)"),
         (("qa", "minni"), "Did you mean mini"),
@@ -203,7 +203,7 @@ def test_notes_are_shown_once(tmp_path: Path) -> None:
 def test_a_dataset_is_its_own_split() -> None:
     for split in (None, "test"):
         assert load_once(MINI, split, (), None, Recorder()).queries == MINI.queries
-    with pytest.raises(ConfigError, match=r"split='dev'.* is its split test"):
+    with pytest.raises(ConfigError, match=r"split='dev'.* with the split test"):
         load_once(MINI, "dev", (), None, Recorder())
 
 

@@ -89,7 +89,7 @@ def test_context() -> None:
 @pytest.mark.parametrize(
     ("context", "fault"),
     [
-        ({"t": "a title"}, "context of the table 't' should be a mapping"),
+        ({"t": "a title"}, "context of the table 't': expected a mapping"),
         ({"z": {}}, "context names the table 'z', which is not among"),
         ({"t": {"x": object()}}, "table 't': field 'x': object"),
     ],
@@ -128,7 +128,7 @@ def test_queries_of_many_kinds() -> None:
         ([5], "query 1: expected a JSON object, found int"),
         ([], "1 tables and 0 queries; both are needed"),
         ([asked("t"), {"query_id": "q2", "query": "?"}], "query 2: no field 'table_id'; it has"),
-        ([asked("t", query_id=1.0)], "query 1: field 'query_id' should be text or a whole number"),
+        ([asked("t", query_id=1.0)], "query 1: field 'query_id': expected text or a whole number"),
         ({"query_id": [1, 2], "query": ["x"]}, "queries: dict is not a data frame"),
     ],
 )
@@ -192,7 +192,7 @@ def test_a_new_folder(folder: Path, tmp_path: Path) -> None:
     read = corpora.load(tmp_path / "new")
     assert read.queries == (QUESTION,)
     assert read.corpus.fingerprint == dataset.corpus.fingerprint
-    with pytest.raises(ConfigError, match="name a new folder"):
+    with pytest.raises(ConfigError, match="not an empty folder; name a new one"):
         check_new_folder(tmp_path / "new")
 
 

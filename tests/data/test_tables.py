@@ -112,8 +112,8 @@ def test_ids_must_be_unique() -> None:
 @pytest.mark.parametrize(
     ("changes", "fault"),
     [
-        ({"id": ("0", "t")}, r"a table's id should be a TableId of two texts, but is \('0', 't'\)"),
-        ({"id": TableId("0", 5)}, "a table's id should be a TableId of two texts"),  # type: ignore[arg-type]
+        ({"id": ("0", "t")}, r"table id: expected a TableId of two texts, found \('0', 't'\)"),
+        ({"id": TableId("0", 5)}, "table id: expected a TableId of two texts"),  # type: ignore[arg-type]
         ({"header": (), "rows": ()}, "table 0/t has no header"),
         ({"rows": [("1", "2"), ("3",)]}, "table 0/t, row 2: 1 cells under 2 columns"),
         ({"header": "ab"}, "table 0/t: a column name is not text: 'ab'"),
@@ -168,14 +168,14 @@ def test_context_that_is_not_json(context: Any) -> None:
             "query 'q' has gold table 1/t, which is not among the 1 tables",
         ),
         ([], "1 tables and 0 queries; both are needed"),
-        (replace(QUERY, id=5), "query 5: id should be text, not 5"),  # type: ignore[arg-type]
-        (replace(QUERY, text=None), "query 'q': text should be text, not None"),  # type: ignore[arg-type]
-        (replace(QUERY, database_id=0), "query 'q': database_id should be text, not 0"),  # type: ignore[arg-type]
-        (replace(QUERY, gold=None), "query 'q': gold should be a tuple of TableId, not None"),  # type: ignore[arg-type]
-        (replace(QUERY, gold=TableId("0", "t")), "query 'q': gold should be a tuple of TableId"),  # type: ignore[arg-type]
+        (replace(QUERY, id=5), "query 5: id: expected text, found 5"),  # type: ignore[arg-type]
+        (replace(QUERY, text=None), "query 'q': text: expected text, found None"),  # type: ignore[arg-type]
+        (replace(QUERY, database_id=0), "query 'q': database_id: expected text, found 0"),  # type: ignore[arg-type]
+        (replace(QUERY, gold=None), "query 'q': gold: expected a tuple of TableId, found None"),  # type: ignore[arg-type]
+        (replace(QUERY, gold=TableId("0", "t")), "query 'q': gold: expected a tuple of TableId"),  # type: ignore[arg-type]
         (
             replace(QUERY, gold=(TableId("0", 5),)),  # type: ignore[arg-type]
-            "query 'q': gold should be a tuple of TableId",
+            "query 'q': gold: expected a tuple of TableId",
         ),
     ],
 )

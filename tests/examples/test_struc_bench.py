@@ -130,7 +130,7 @@ def test_a_quoted_cell() -> None:
     [
         ("{", "cannot be read as JSON"),
         ("[]", "expected a list of objects"),
-        ('[{"instruction": "i", "input": "x"}]', "record 0: field 'output' should be a text"),
+        ('[{"instruction": "i", "input": "x"}]', "record 0: field 'output': expected a text"),
         ('[{"instruction": "i", "input": "", "output": "no"}]', "'output' holds no table"),
     ],
 )

@@ -176,9 +176,9 @@ def test_from_the_command_line(tmp_path: Path) -> None:
         ("langchain_core", "expected module:name"),
         ("no_such_module:make", "no module 'no_such_module'"),
         (f"{__name__}:nothing", "no 'nothing' in"),
-        (f"{__name__}:KEY", "no Runnable object"),
+        (f"{__name__}:KEY", "is not a Runnable"),
         (f"{__name__}:broken", "temperature: Input should be a valid number"),
-        ("builtins:dict", "a dict is no Runnable object"),
+        ("builtins:dict", "a dict is not a Runnable"),
     ],
 )
 def test_a_model_that_is_none(model: str, message: str) -> None:

@@ -132,10 +132,10 @@ def test_bird_needs_every_position(tmp_path: Path) -> None:
         ('{"id": "a", "text": "x"}\n{"id": "b", "te', [", line 2: not valid JSON at column"]),
         ('{"id": "a", "text": "x"}\n\n{"id": "a", "text": "x"}', [", line 3: query 'a' was ans"]),
         ('[{"id": "a", "text": "x"}, {"id": "a", "text": "y"}]', [", record 2: query 'a' was"]),
-        ('[{"id": "a", "text": "x"}, "y"]', [", record 2: field 'record' should be dict"]),
-        ('[{"id": "a", "text": [1]}]', [", record 1: an answer should be text, but is [1]"]),
-        ('{"id": "a", "text": ["x"]}', ["an answer should be text, but is ['x']"]),
-        ('{"a": "x", "b": {"c": "y"}}', [", b: an answer should be text"]),
+        ('[{"id": "a", "text": "x"}, "y"]', [", record 2: field 'record': expected dict"]),
+        ('[{"id": "a", "text": [1]}]', [", record 1: expected an answer as text, found [1]"]),
+        ('{"id": "a", "text": ["x"]}', ["expected an answer as text, found ['x']"]),
+        ('{"a": "x", "b": {"c": "y"}}', [", b: expected an answer as text"]),
         ('{"text": "x", "id_": "a"}\n{"text": "y"}', ["line 1: no field query_id or", "text, id_"]),
         ('[{"id": "a", "txt": "x"}]', ["record 1: no field text or prediction", "id, txt"]),
         ("x\n", ["1 line for 3 queries", "--order"]),
@@ -158,11 +158,11 @@ def test_broken_file(tmp_path: Path, content: str, parts: list[str]) -> None:
     [
         ('["a", "b"', ["order.json: not valid JSON"]),
         ('{"a": 1}', ["order.json: expected a JSON list of query ids"]),
-        ('["a", "b", "a"]', ["order.json, entry 3: ", "stands there already"]),
-        ('["1", 2, 1]', ["order.json, entry 3: ", "stands there already"]),
-        ('["a", null, "c"]', ["order.json, entry 2: None is no query id"]),
-        ('["a", true, "c"]', ["order.json, entry 2: True is no query id"]),
-        ('["a", ["b"], "c"]', ["order.json, entry 2: ['b'] is no query id"]),
+        ('["a", "b", "a"]', ["order.json, entry 3: ", "is a duplicate"]),
+        ('["1", 2, 1]', ["order.json, entry 3: ", "is a duplicate"]),
+        ('["a", null, "c"]', ["order.json, entry 2: None is not a query id"]),
+        ('["a", true, "c"]', ["order.json, entry 2: True is not a query id"]),
+        ('["a", ["b"], "c"]', ["order.json, entry 2: ['b'] is not a query id"]),
         ('["a", "b"]', ["p.txt: 3 lines for 2 query ids in"]),
     ],
 )
@@ -176,7 +176,9 @@ def test_broken_order(tmp_path: Path, order: str, parts: list[str]) -> None:
 
 
 def test_no_order_at_all(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"p\.txt: names no query ids; give order=FILE"):
+    with pytest.raises(
+        DataError, match=r"p\.txt: names no query ids; list them in JSON with --order"
+    ):
         _ = Replay(str(write_release(tmp_path, "p.txt", "x\n"))).answers
 
 
@@ -211,7 +213,7 @@ def test_keys_that_are_positions(tmp_path: Path) -> None:
     assert replay.in_corpus_order
     assert _ordered(path, ["2", "1", "0"]).answers == {"0": "x", "1": "y"}
     assert _ordered(path, ["0", "1", "2", "3"]).answers == {"0": "x", "1": "y"}
-    with pytest.raises(DataError, match=r"are 3 of 4\. Name the order .* --order"):
+    with pytest.raises(DataError, match=r"cover 3 of 4 queries\. Name the order .* --order"):
         _ = _ordered(path, ["7", "1", "0", "9"]).answers
     order = write_release(tmp_path, "order.json", '["7", "1", "0"]')
     assert Replay(str(path), str(order)).answers == {"7": "x", "1": "y"}

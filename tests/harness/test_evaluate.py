@@ -75,7 +75,7 @@ def test_a_retriever_of_sets_is_scored_by_them(tmp_path: Path) -> None:
     assert "set_size" not in results["bm25"]
     assert str(results).count("complete_recall") == 1
     said = " ".join(describe_run(list(results)))
-    assert "FirstTwo returns 2.0 tables per question: compare set_f1 (of all by --task" in said
+    assert "FirstTwo returns 2.0 tables per question: compare set_f1 (run all with --task" in said
     (answered,) = evaluate(FirstTwo(), "mini", task="qa", generator="gold", out=tmp_path, limit=9)
     assert answered["set_size"].value == 2
     (plain,) = evaluate(FirstTwo(), "mini", task="retrieval:sets=false", out=tmp_path, limit=9)
@@ -137,7 +137,7 @@ def test_bounds_are_retrievers_that_read_gold(tmp_path: Path) -> None:
     recall = {result.command.label: result["recall@10"].value for result in results}
     assert recall["no-context"] == 0
     assert 0 < recall["LastGold"] <= recall["oracle"] == 1
-    with pytest.raises(PluginError, match="is no part of another retriever"):
+    with pytest.raises(PluginError, match="or be part of another retriever"):
         evaluate("hybrid:retrievers=[oracle,bm25]", "mini", out=tmp_path, limit=10)
 
 

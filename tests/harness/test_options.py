@@ -171,8 +171,8 @@ def test_retrieval_writes_no_prompts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"generators": ["gold"]}, "generators: evaluate takes generator="),
-        ({"tasks": ["qa"]}, "tasks: evaluate takes task="),
+        ({"generators": ["gold"]}, "generators: evaluate has no such argument; pass generator="),
+        ({"tasks": ["qa"]}, "tasks: evaluate has no such argument; pass task="),
         ({"task": []}, r"task=\[\]: expected a task"),
     ],
 )

@@ -105,5 +105,5 @@ def test_answers_in_the_order_of_the_queries(tmp_path: Path) -> None:
 
 def test_labels_that_are_none(tmp_path: Path) -> None:
     """Reference answers that are no labels are told, with the query."""
-    with pytest.raises(DataError, match=r"query '[^']+': the answer of a statement should be True"):
+    with pytest.raises(DataError, match=r"query '[^']+': answer to a statement: expected True"):
         _run(tmp_path, _with(MINI, lambda query: replace(query, answer="yes")), "fv", **BASE)

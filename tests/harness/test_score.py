@@ -161,7 +161,7 @@ def test_what_cannot_be_scored_so() -> None:
         score_answers(MINI, {FIRST: Generation("another", "Paris")}, "qa")
     with pytest.raises(ConfigError, match="score them with score_rankings"):
         score_answers(MINI, {}, "retrieval")
-    with pytest.raises(ConfigError, match="scores answers as they are"):
+    with pytest.raises(ConfigError, match="has no judge"):
         judge_answers(MINI, {}, "qa")
     with pytest.raises(ConfigError, match="is about the task question_answering"):
         score_answers(SQL, {}, "qa")
@@ -211,5 +211,5 @@ def test_statistics_that_are_no_numbers_are_refused() -> None:
 )
 def test_values_that_are_no_list_are_refused(metadata: dict[str, Any]) -> None:
     query = replace(MINI.queries[0], metadata=metadata)
-    with pytest.raises(DataError, match="its metadata have values="):
+    with pytest.raises(DataError, match="metadata values="):
         score_answers(replace(MINI, queries=(query,)), {query.id: "Paris"}, "qa")

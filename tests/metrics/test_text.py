@@ -202,7 +202,7 @@ def test_form_of_a_corpus_decides_and_stands_in_the_signature() -> None:
         score = scored["exact_match"]
         assert (score.value, score.signature.split("|")[1]) == (value, f"{form}, best reference")
     wrong = replace(number, metadata={"normal_form": "squad"})
-    with pytest.raises(DataError, match="normal_form should be plain or ottqa, but is 'squad'"):
+    with pytest.raises(DataError, match="normal_form: expected plain or ottqa, found 'squad'"):
         score_answers(replace(dataset, queries=(wrong,)), {number.id: "1"}, "qa")
 
 

@@ -134,7 +134,7 @@ def test_documents(runs: Runs, baseline: Path) -> None:
 
 def test_what_is_refused(runs: Runs, baseline: Path, tmp_path: Path) -> None:
     refused: list[tuple[Any, Path, str, type[Exception], str]] = [
-        (baseline, runs.tfidf, "accuracy<-1", ConfigError, "no metric 'accuracy'"),
+        (baseline, runs.tfidf, "accuracy<-1", ConfigError, "unknown metric 'accuracy'"),
         (baseline, runs.tfidf, "recall@10<-1", ConfigError, r"never fails, .* 'recall@10<-0\.01'"),
         (baseline, runs.tfidf, "recall@10>0.01", ConfigError, "better .* higher is better for rec"),
         (
@@ -223,6 +223,7 @@ def test_edited_scores_in_a_baseline(runs: Runs, baseline: Path) -> None:
     with pytest.raises(StoreError) as caught:
         gate(baseline, runs.tfidf, ["mrr<-0.9"])
     assert str(caught.value) == (
-        f"{baseline}: damaged ({runs.bm25.name}/scores.json: cannot be read (it is not what was "
-        f"written)); write it again with target-bench gate {baseline} --run RUN --update"
+        f"{baseline}: damaged ({runs.bm25.name}/scores.json: cannot be read (it has changed "
+        f"since it was written)); write it again with "
+        f"target-bench gate {baseline} --run RUN --update"
     )

@@ -39,7 +39,7 @@ def test_a_stored_run_declares_it(
     assert find_spec("edits").higher_is_better, "the plug-in is not installed here"
     for scores in run.scores_by("gold_tables", ["edits"]).values():
         assert scores["edits"].low <= scores["edits"].value <= scores["edits"].high
-    with pytest.raises(ConfigError, match="edits_root is a metric of a plug-in"):
+    with pytest.raises(ConfigError, match="edits_root comes from a file, or from a plug-in"):
         compare(toys, ["edits_root"])
     listed = inside.good("runs", "list", "--out", toys[0].parent)
     assert f"edits {run.scores['edits'].value:.1f} " in listed

@@ -75,7 +75,7 @@ WRONG: list[tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], str]] = [
     (evaluate, ("bm25", 3), {}, "3 is no corpus"),
     (evaluate, ("bm25", None), {}, "corpus=None"),
     (evaluate, ("bm25", ["mini", Mini]), {}, r"Mini.*my_corpus\.py:Mine"),
-    (evaluate, ("bm25", "mini"), {"task": object}, r"object'> is no task.*'qa'"),
+    (evaluate, ("bm25", "mini"), {"task": object}, r"object'> is not a task.*'qa'"),
     (evaluate, ("bm25", "mini"), {"by": 3}, "by=3: expected text"),
     (evaluate, ("bm25", "mini"), {"name": 3}, "name=3: expected text"),
     (evaluate, ("bm25", "mini"), {"observer": 3}, "observer=3"),

@@ -117,7 +117,7 @@ def test_what_cannot_be_compared(runs: Runs, tmp_path: Path) -> None:
     every = list(folders.values())
     with pytest.raises(DataError, match="of different tasks"):
         compare([*every, runs.answers])
-    with pytest.raises(ConfigError, match="no metric 'f1'"):
+    with pytest.raises(ConfigError, match="unknown metric 'f1'"):
         compare(every, ["f1"])
     again = TARGET(("retrieval", "mini"), out=tmp_path).run("tfidf", limit=40, top_k=[1, 5, 10])
     with pytest.raises(ConfigError, match="are both runs of tfidf on mini test"):

@@ -167,7 +167,7 @@ def test_the_sign_of_a_rule_says_what_is_worse(tmp_path: Path) -> None:
 
 REFUSED: dict[str, tuple[str, str]] = {
     "lines.jsonl": ('{"id": 1, "s": 1}\n{"id"', "line 2: no JSON"),
-    "words.csv": ("id,s\n1,0.5\n2,C\n", "row 2: s is no number: 'c'"),
+    "words.csv": ("id,s\n1,0.5\n2,C\n", "row 2: s is not a number: 'c'"),
     "twice.csv": ("id,s\nq1,1\nq1,0\n", "row 2: has the id 'q1' a second time"),
     "endless.csv": ("id,s\nq1,1\nq2,inf\n", "row 2: s is infinite"),
     "unnamed.csv": ("id,s\nq1,1\n,0\n", "row 2: has no id"),

@@ -194,7 +194,7 @@ def test_the_command_line_names_files(tmp_path: Path) -> None:
 def test_identity() -> None:
     filled = Overlap(docs=DOCUMENTS)
     _, warning = plugin_identity(LangChainRetriever(filled))
-    assert "give version=" in str(warning)
+    assert "set version=" in str(warning)
     identity, warning = plugin_identity(LangChainRetriever(filled, version="a"))
     assert warning is None
     assert identity != plugin_identity(LangChainRetriever(filled, version="b"))[0]
@@ -212,7 +212,7 @@ def test_identity() -> None:
     ("given", "message"),
     [
         (InMemoryVectorStore, "InMemoryVectorStore is not an object"),
-        (7, "a int is no BaseRetriever or VectorStore object"),
+        (7, "a int is not a BaseRetriever or VectorStore"),
         (
             lambda a, b: None,
             "is not an object, nor a function that makes one",

@@ -85,7 +85,7 @@ def test_scores_and_orders() -> None:
     ("given", "message"),
     [
         (VectorStoreIndex, "VectorStoreIndex is not an object"),
-        ("tests.retrievers.test_llama_index:__name__", "a str is no BaseRetriever or BaseIndex"),
+        ("tests.retrievers.test_llama_index:__name__", "a str is not a BaseRetriever or BaseIndex"),
     ],
 )
 def test_errors(given: object, message: str) -> None:

@@ -104,8 +104,8 @@ def _half(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (_without("scores.json"), "not finished; run the same command again"),
-        (_half, "run the same command again"),
+        (_without("scores.json"), "not finished; finish it with the command"),
+        (_half, "finish it with the command"),
         (_without("retrieval.jsonl"), "holds no rankings; name the folder of a retrieval run"),
         (_without("manifest.json"), r"manifest\.json: cannot be read"),
     ],

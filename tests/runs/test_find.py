@@ -36,7 +36,7 @@ def test_the_first_characters_are_enough(tmp_path: Path) -> None:
     for name in ("9999", "012", "mini"):
         with pytest.raises(ConfigError, match="neither a run folder nor the name or id"):
             find_run(name, tmp_path)
-    with pytest.raises(ConfigError, match="of which 4 characters at least are needed"):
+    with pytest.raises(ConfigError, match="at least 4 characters"):
         find_run("012", tmp_path)
 
 
@@ -44,7 +44,9 @@ def test_nothing_is_guessed(tmp_path: Path) -> None:
     names = [f"retrieval-mini-test-bm25-0123456789{i:02d}" for i in range(25)]
     for name in names:
         _run(tmp_path / name)
-    with pytest.raises(ConfigError, match="0123: 25 runs begin so") as raised:
+    with pytest.raises(
+        ConfigError, match="0123: 25 runs have a name or id that begins so"
+    ) as raised:
         find_run("0123", tmp_path)
     assert str(raised.value).count("\n  retrieval-mini-test-bm25-") == 20
     assert "and 5 more" in str(raised.value)

@@ -110,6 +110,6 @@ def test_names_that_cannot_be_read(text: str) -> None:
 
 @pytest.mark.parametrize("texts", ["a=bm25 a=lsa", "a=bm25 b=bm25", "lsa=bm25 lsa", "bm25 a=bm25"])
 def test_a_name_stands_for_one_thing(texts: str) -> None:
-    with pytest.raises(ConfigError, match="stands for both"):
+    with pytest.raises(ConfigError, match="means both"):
         check_names_differ(texts.split())
     check_names_differ(["bm25", "bm25", "a=lsa"])

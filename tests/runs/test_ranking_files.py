@@ -155,7 +155,9 @@ def test_a_query_that_was_asked_again_at_each_cutoff_has_its_last_line(
 
 def test_a_name_of_two_tables_is_refused(tmp_path: Path) -> None:
     dataset = _dataset((TableId("a", "b__c"), TableId("a__b", "c")))
-    with pytest.raises(DataError, match=r"line 1: table 'a__b__c' may be \['a', 'b__c'\] or"):
+    with pytest.raises(
+        DataError, match=r"line 1: table 'a__b__c' is ambiguous: \['a', 'b__c'\] or"
+    ):
         _read(tmp_path, '{"query_id": "q1", "tables": ["a__b__c"]}', dataset)
 
 
@@ -165,15 +167,15 @@ def test_a_name_of_two_tables_is_refused(tmp_path: Path) -> None:
         ("q1 Q0 a 1\n", ["line 1", "expected 'query Q0 table rank score tag'", "'q1 Q0 a 1'"]),
         ("q1 Q0 a b 1 0.5 x\n", ["line 1", "expected"]),
         ("q1 Q0 a 1 0.5 x\nq1 Q0 b first 0.5 x\n", ["line 2", "expected"]),
-        ("q1 Q0 a 1 nan x\n", ["line 1", "the score is nan"]),
-        ("q1 Q0 a 1 1e999 x\n", ["the score is 1e999"]),
+        ("q1 Q0 a 1 nan x\n", ["line 1", "expected a finite score, found nan"]),
+        ("q1 Q0 a 1 1e999 x\n", ["expected a finite score, found 1e999"]),
         ("q9 Q0 a 1 0.5 x\n", ["line 1", "query 'q9' is not in shop test", "--split"]),
         ("q1 Q0 z 1 0.5 x\n", ["line 1", "table 'z' is not in shop test", "like 'a'"]),
         ("q1 Q0 a 1 2 x\nq1 Q0 b 2 1 x\nq1 Q0 a 3 0 x\n", ["line 3", "'q1'", "0/a a second time"]),
         ("", ["holds no ranking"]),
         (b"q1 Q0 a 1 0.5 x\nq1 Q0 \xff 2 0.4 x\n", ["not valid UTF-8 at line 2", "0xff"]),
         ('{"query_id": "q1"}', ["line 1", "no field 'tables'"]),
-        ('{"query_id": "q1", "tables": "a"}', ["'tables' should be list"]),
+        ('{"query_id": "q1", "tables": "a"}', ["'tables': expected list"]),
         ('{"query_id": "q1", "tables": []}\n{"query_id": "q1", "tables": ["a"]}', ["two rankings"]),
         ('{"query_id": "q1", "tables": []}\n[]', ["line 2", "expected a JSON object"]),
         ('{"query_id": "q1", "tables": []}\n{"query\n', ["line 2", "not valid JSON"]),
@@ -181,14 +183,26 @@ def test_a_name_of_two_tables_is_refused(tmp_path: Path) -> None:
         ('{"query_id": "q1", "tables": [["0", "z"]]}', ["table ['0', 'z'] is not in shop test"]),
         ('{"query_id": "q1", "tables": [5]}', ["table 5 is not in"]),
         ('{"query_id": "q9", "tables": []}', ["query 'q9' is not in shop test"]),
-        ('{"query_id": "q1", "tables": ["a"], "scores": [1, 2]}', ["1 tables need as many"]),
-        ('{"query_id": "q1", "tables": ["a"], "scores": [NaN]}', ["need as many numbers"]),
-        ('{"query_id": "q1", "tables": ["a"], "scores": [true]}', ["need as many numbers"]),
-        ('{"query_id": "q1", "tables": ["a"], "at": {"x": []}}', ["line 1", "'at' should be"]),
-        ('{"query_id": "q1", "tables": ["a"], "at": [1]}', ["line 1", "but is [1]"]),
-        ('{"query_id": "q1", "tables": ["a"], "at": {"1": "a"}}', ["'at' should be an object"]),
+        (
+            '{"query_id": "q1", "tables": ["a"], "scores": [1, 2]}',
+            ["'scores': expected a finite number per table (1 in"],
+        ),
+        (
+            '{"query_id": "q1", "tables": ["a"], "scores": [NaN]}',
+            ["'scores': expected a finite number"],
+        ),
+        (
+            '{"query_id": "q1", "tables": ["a"], "scores": [true]}',
+            ["'scores': expected a finite number"],
+        ),
+        ('{"query_id": "q1", "tables": ["a"], "at": {"x": []}}', ["line 1", "'at': expected"]),
+        ('{"query_id": "q1", "tables": ["a"], "at": [1]}', ["line 1", "found [1]"]),
+        ('{"query_id": "q1", "tables": ["a"], "at": {"1": "a"}}', ["'at': expected an object"]),
         ('{"query_id": "q1", "tables": ["a"], "at": {"1": ["z"]}}', ["table 'z' is not in"]),
-        ('{"query_id": "q1", "tables": ["a"], "scores": 5}', ["need as many numbers"]),
+        (
+            '{"query_id": "q1", "tables": ["a"], "scores": 5}',
+            ["'scores': expected a finite number"],
+        ),
     ],
 )
 def test_broken_files(tmp_path: Path, content: str | bytes, parts: list[str]) -> None:
@@ -202,7 +216,7 @@ def test_broken_files(tmp_path: Path, content: str | bytes, parts: list[str]) ->
 def test_what_is_no_file_of_rankings(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"--run .*nowhere\.run: there is no such file"):
         ranking_files.read_run_file(tmp_path / "nowhere.run", _dataset())
-    with pytest.raises(DataError, match=r"no such file \(of a run folder: retrieval\.jsonl\)"):
+    with pytest.raises(DataError, match=r"no such file \(in a run folder: retrieval\.jsonl\)"):
         ranking_files.read_run_file(tmp_path, _dataset())
     for name, content in (("x.gz", gzip.compress(TREC.encode() * 100)[:-9]), ("x.zip", b"PK")):
         (tmp_path / name).write_bytes(content)

@@ -163,8 +163,8 @@ def test_a_metric_that_raises_leaves_a_finished_run_as_it_is(runs: Runs) -> None
     ("name", "change", "message"),
     [
         ("manifest.json", lambda text: text[:-40], "cannot be read"),
-        ("manifest.json", lambda text: text.replace('"mini"', '"maxi"'), "not what was written"),
-        ("manifest.json", lambda text: text.replace('"seal"', '"seel"'), "not what was written"),
+        ("manifest.json", lambda text: text.replace('"mini"', '"maxi"'), "has changed since it"),
+        ("manifest.json", lambda text: text.replace('"seal"', '"seel"'), "has changed since it"),
         (
             "retrieval.jsonl",
             lambda text: text.replace("\n", "\n{\n", 1),
@@ -175,7 +175,7 @@ def test_a_metric_that_raises_leaves_a_finished_run_as_it_is(runs: Runs) -> None
         (
             "scores.json",
             lambda text: re.sub(r'"value": [\d.]+', '"value": 0.9', text, count=1),
-            r"scores.json: cannot be read \(it is not what was written\); remove it and run",
+            r"scores.json: cannot be read \(it has changed since it was written\); remove it and",
         ),
         ("per_query.parquet", lambda _: "x", "per_query.parquet: damaged, or not of these scores"),
         ("statistics.parquet", lambda _: "x", "statistics.parquet: damaged, or not of these"),

@@ -248,7 +248,7 @@ def test_reading_a_run_says_that_a_metric_was_edited_since(
     assert describe_edited(runs[0], ["recall@10"]) is None
     assert not any("other code" in note for note in compare(runs).notes)
     monkeypatch.setattr("target_bench.metrics.scores.source_hash", lambda _: "edited")
-    said = "recall was computed by other code than that of this version; target-bench score"
+    said = "recall was computed by other code than this version has; to compute it again: target"
     assert said in str(describe_edited(runs[0], ["recall@10"]))
     notes = compare(runs, ["recall@10"]).notes
     assert [said in note for note in notes if "other code" in note] == [True, True]

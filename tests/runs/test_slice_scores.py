@@ -103,7 +103,7 @@ def test_some_metrics_of_some_names(runs: Runs, sql: Result) -> None:
         ConfigError, match="the queries have no property 'colour'; they have: gold_tables"
     ):
         run.scores_by("colour")
-    with pytest.raises(ConfigError, match=r"no metric 'bleu'\. There are recall@1"):
+    with pytest.raises(ConfigError, match=r"unknown metric 'bleu'\. Known: recall@1"):
         run.scores_by("gold_tables", ["bleu"])
 
 

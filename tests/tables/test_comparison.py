@@ -395,10 +395,14 @@ def test_ragged_rows_are_filled_and_tables_of_a_corpus_are_tables() -> None:
         ([["a"]] * 2002, DataError, "the prediction has 2,001 rows"),
         ([["a"] * 201], DataError, r"201 columns; tables are compared up to"),
         ([["a"] * 100] * 502, DataError, "tables are compared up to"),
-        (None, ConfigError, r"the prediction is None, a NoneType\. A Table"),
-        ("a,b", ConfigError, r"the prediction is 'a,b', a str\. A Table"),
-        ({"a": ["1"]}, ConfigError, r"the prediction is {'a': \['1'\]}, a dict\. A Table"),
-        ([["a"], "xyz"], ConfigError, r"the prediction is \[\['a'\], 'xyz'\], a list\. A Table"),
+        (None, ConfigError, r"the prediction is None, a NoneType; expected a Table"),
+        ("a,b", ConfigError, r"the prediction is 'a,b', a str; expected a Table"),
+        ({"a": ["1"]}, ConfigError, r"the prediction is {'a': \['1'\]}, a dict; expected a Table"),
+        (
+            [["a"], "xyz"],
+            ConfigError,
+            r"the prediction is \[\['a'\], 'xyz'\], a list; expected a Table",
+        ),
         (
             [[name, text] for name, text in zip(*PEOPLE[:2], strict=True)]
             + [[f"row {i}", str(i)] for i in range(200)],

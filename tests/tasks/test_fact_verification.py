@@ -34,7 +34,7 @@ def test_gold_labels(gold: str | tuple[str, ...], label: str | None) -> None:
     answers = answered(Generation("q1", "True"), Generation("q9", "True"))
     if label is None:
         for use in (task.check, lambda data: task.examples(data, answers)):
-            with pytest.raises(DataError, match=r"'q9'.*should be True, False or Not Enough Info"):
+            with pytest.raises(DataError, match=r"'q9'.*expected True, False or Not Enough Info"):
                 use(dataset)
     else:
         assert list(task.examples(dataset, answers).gold) == ["True", label]

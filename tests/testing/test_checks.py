@@ -77,7 +77,7 @@ class NoMethods:
     ("check", "plugin", "options", "message"),
     [
         (check_retriever, NoMethods, {}, "no method embed_corpus"),
-        (check_retriever, Sound(), {}, "Sound is an object.*pass the class"),
+        (check_retriever, Sound(), {}, "Sound is an object.*pass its class"),
         (check_retriever, 3, {}, "int is an object"),
         (check_retriever, "bm26", {}, "Did you mean bm25"),
         (check_retriever, "bm25:k2=1", {}, "unknown setting 'k2'"),

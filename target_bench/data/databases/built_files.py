@@ -58,8 +58,8 @@ def build_file(name: str, version: str, write: Callable[[Path], None]) -> Path:
         return _build_in(_make_temporary_folder(), key, f"{name}.sqlite", write)
     except OSError as error:
         raise StoreError(
-            f"database {name} fits neither into the cache {cache_root()} nor into the temporary "
-            f"folder: {error.strerror or error}. Make room, or name other folders with "
+            f"database {name} can be written neither to the cache {cache_root()} nor to the "
+            f"temporary folder: {error.strerror or error}. Make room, or name other folders with "
             "$TARGET_BENCH_CACHE and $TMPDIR."
         ) from error
 

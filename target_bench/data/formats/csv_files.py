@@ -169,7 +169,7 @@ def _decode_file(release: Release, path: Path, encoding: str | None) -> str:
     raw = release.content(path)
     kind = next((kind for mark, kind in _NO_TEXT.items() if raw.startswith(mark)), None)
     if kind is not None:
-        raise DataError(f"{path}: not text, but {kind}. Rename it to end as such files do.")
+        raise DataError(f"{path}: not text, but {kind}. Give it the suffix of its format.")
     chosen = encoding or _guess_encoding(raw)
     try:
         text = _decode_mixed(raw) if chosen == _MIXED else raw.decode(chosen)

@@ -76,8 +76,8 @@ class Databases(OwnCorpus):
         file = self._files.get(database_id)
         if file is None:
             raise DataError(
-                f"{place}: field 'database_id': there is no database {database_id!r}; there are "
-                f"{', '.join(self._files)}"
+                f"{place}: field 'database_id': unknown database {database_id!r}. Known: "
+                f"{', '.join(self._files)}."
             )
         try:
             names = find_tables_read(sql, file)

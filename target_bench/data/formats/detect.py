@@ -47,7 +47,7 @@ def choose_loader(path: Path, settings: Mapping[str, Any] | None = None) -> Corp
     if TableFolder.is_below(path):
         return TableFolder(path, settings)
     raise DataError(
-        f"{path}: no layout that is known. A folder holds one of\n"
+        f"{path}: its layout is unknown. A folder holds one of\n"
         "  tables, *.csv (or .tsv, .parquet, .jsonl, .xlsx, .xls, .ods), in it or in tables/,\n"
         "  and, to measure, their questions in queries.csv or queries.jsonl;\n"
         "  corpus/<split>.parquet and queries/<split>.parquet (or .jsonl), as TARGET publishes,\n"

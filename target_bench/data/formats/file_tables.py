@@ -98,12 +98,10 @@ def parse_file_settings(settings: Mapping[str, Any], place: str) -> FileSettings
     """Check settings of files."""
     for name, value in settings.items():
         if name not in _EXPECTED:
-            raise ConfigError(
-                f"{place}: there is no setting {name!r}; there are {', '.join(_EXPECTED)}"
-            )
+            raise ConfigError(f"{place}: unknown setting {name!r}. Known: {', '.join(_EXPECTED)}.")
         expected, is_valid = _EXPECTED[name]
         if value is not None and not is_valid(value):
-            raise ConfigError(f"{place}: {name} should be {expected}, not {value!r}")
+            raise ConfigError(f"{place}: {name}: expected {expected}, found {value!r}")
     return FileSettings(**settings)
 
 

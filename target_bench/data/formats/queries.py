@@ -202,7 +202,7 @@ def _read_rows(release: Release, path: Path) -> Iterator[tuple[str, Any]]:
         record: dict[str, Any] = {"query_id": str(number), "table_id": None}
         record |= {n: c for n, c in zip(table.header, row, strict=True) if c != ""}
         if "" in table.header[1:] and "" in record:
-            raise DataError(f"{place}: {record['']!r:.80} is in no column. {_QUOTE}")
+            raise DataError(f"{place}: {record['']!r:.80} has no column name. {_QUOTE}")
         for name in ("table_id", "answer"):
             if str(record.get(name)).startswith("["):
                 record[name] = _read_list(record[name], name, place)
@@ -214,8 +214,8 @@ def _read_list(cell: str, name: str, place: str) -> Any:
         return parse_json(cell)
     except ValueError as error:
         raise DataError(
-            f"{place}: field {name!r} is not a JSON list: {cell!r:.80}. A text that begins with a "
-            'bracket is written as a list, in CSV as "[""[text]""]".'
+            f"{place}: field {name!r} is not a JSON list: {cell!r:.80}. Write a text that begins "
+            'with a bracket as a list, in CSV as "[""[text]""]".'
         ) from error
 
 
@@ -284,8 +284,8 @@ def parse_division(text: object, seed: object = 0) -> Division | None:
     match = re.fullmatch(r"(time|random):(0?\.\d+)", str(text))
     if match is None or not 0 < float(match[2]) < 1:
         raise ConfigError(
-            f"split={text}: write time:.8 or random:.8: what orders the questions, and the share "
-            "of them that is the log"
+            f"split={text}: expected time:.8 or random:.8, that is how to order the queries, and "
+            "the share of them that becomes the log"
         )
     if type(seed) is not int:
         raise ConfigError(f"seed={seed!r}: a whole number is needed")
@@ -318,7 +318,7 @@ def _divide(entries: Sequence[tuple[str, Any]], division: Division) -> Iterator[
     """Yield all rows, each with its split; rows of one moment stay together."""
     for place, record in entries:
         if not isinstance(record, dict):
-            raise DataError(f"{place}: {record!r:.80} is no question; write an object with fields")
+            raise DataError(f"{place}: expected an object with fields, found {record!r:.80}")
     n, n_log = len(entries), int(round(division.share * len(entries), 9))
     times: Sequence[float] = Random(division.seed).sample(range(n), n)  # noqa: S311 (no secret)
     if division.order == "time":
@@ -355,7 +355,7 @@ def _read_time(record: Mapping[str, Any], place: str) -> float:
         time = datetime.fromisoformat(text.replace("UTC", "+00:00"))
     except ValueError as error:
         raise DataError(
-            f"{place}: field {name!r}: {text!r:.80} is no time; write 2026-03-31 14:05:00"
+            f"{place}: field {name!r}: {text!r:.80} is not a time; write 2026-03-31 14:05:00"
         ) from error
     return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
 

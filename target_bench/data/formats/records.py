@@ -193,7 +193,7 @@ def find_field(record: Any, name: str, place: str) -> Any:
 def explain_type(place: str, name: str, what: str, value: Any) -> DataError:
     """Return the error of a field that is of another type than it should be."""
     kind = type(value).__name__
-    return DataError(f"{place}: field {name!r} should be {what}, but is {kind}: {value!r:.80}")
+    return DataError(f"{place}: field {name!r}: expected {what}, found {kind}: {value!r:.80}")
 
 
 def convert_value(value: Any, name: str, place: str) -> Any:
@@ -273,8 +273,7 @@ def read_answer(value: Any, name: str, place: str) -> str | tuple[str, ...]:
     for each in values:
         if not isinstance(each, str | int | float):
             raise DataError(
-                f"{place}: field {name!r} should be a text or a list of texts, but holds "
-                f"{each!r:.80}"
+                f"{place}: field {name!r}: expected a text or a list of texts, found {each!r:.80}"
             )
     if isinstance(value, list) and len(values) != 1:
         return tuple(map(str, values))

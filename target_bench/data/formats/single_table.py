@@ -96,7 +96,7 @@ def _read_text_tables(path: Path, table_format: TableFormat) -> tuple[list[Answe
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DataError(f"{path}: not UTF-8 text ({error})") from error
+        raise DataError(f"{path}: not UTF-8 text ({error}). Convert it to UTF-8.") from error
     read = read_tables(text, table_format)
     if read.error is not None:
         why = FAULT_MEANINGS[read.error]

@@ -113,7 +113,7 @@ def read_workbook(
     """Read the sheets of a workbook that are not empty, in their order."""
     content = release.content(path)
     if not content:
-        raise DataError(f"{path}: the file is empty. Get it anew, or remove it.")
+        raise DataError(f"{path}: the file is empty. Download it again, or remove it.")
     try:
         sheets = list(_read_sheets(release, path, content))
     except DataError:
@@ -273,7 +273,9 @@ def _build_table(release: Release, path: Path, sheet: Sheet, settings: FileSetti
     body = sheet.cut(start, 0, len(sheet.rows), len(sheet.rows[0]))
     n = _count_header_rows(body) if settings.header_rows is None else settings.header_rows
     if len(body.rows) < max(n, 1):
-        raise DataError(f"{place}: {len(body.rows)} rows after the preamble, {n} of them a header")
+        raise DataError(
+            f"{place}: too few rows after the preamble: {len(body.rows)}, with {n} header rows"
+        )
     if n > 1 and settings.header_rows is None:
         release.remark(_HEADER_ROWS, f"{place}: {n}")
     if any(set(line) == {None} for line in (*body.rows, *zip(*body.rows, strict=True))):

@@ -185,9 +185,9 @@ def list_shards(release: Release, part: str) -> dict[str, list[Path]]:
         totals = {int(match.groupdict().get("total") or unsaid) for _, match, _ in parts}
         if totals != {len(numbers)} or numbers != list(range(len(numbers))):
             raise DataError(
-                f"{release.folder}: split {split!r} of the {part} should be one file, or shards "
-                f"from 0 to {max(totals) - 1}, but is {', '.join(p.name for _, _, p in parts)}. "
-                "Download what is missing, and keep one of what is there more than once."
+                f"{release.folder}: split {split!r} of the {part}: expected one file, or shards "
+                f"from 0 to {max(totals) - 1}, found {', '.join(p.name for _, _, p in parts)}. "
+                "Download what is missing, and remove duplicates."
             )
     return {split: [path for _, _, path in parts] for split, parts in by_split.items()}
 

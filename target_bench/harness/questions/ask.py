@@ -212,13 +212,13 @@ def find_weakness(scores: Mapping[str, Score]) -> str | None:
     bm25, titles, chance = (scores[name] for name in PROBES)
     if chance.value >= 0.5:
         share = f"{chance.value:.0%} of the gold tables are found by chance"
-        return f"{share}, as there are so few: no retriever can be told from another"
+        return f"{share}, because there are so few tables: retrievers cannot be told apart"
     if bm25.n < 20:
         return f"{bm25.n} questions tell little: a difference of 20 points can be chance"
     if bm25.value >= 0.95:
-        return "bm25 has nearly all right: better retrievers look no better. Try --generator"
+        return "bm25 gets nearly all right, so no retriever can stand out. Try --generator"
     if titles.value > (bm25.value + chance.value) / 2:
         return "titles alone do nearly as well: the questions give them away"
     if not bm25.low > chance.high:
-        return "bm25 is not better than chance: they are too few, or fit too many tables"
+        return "bm25 is not better than chance: the questions are too few, or fit too many tables"
     return None

@@ -72,7 +72,9 @@ class Prompt:
             names = ", ".join(sorted(file.stem for file in path.glob("*.yaml"))) or "none"
             path = path / f"{task}.yaml"
             if not path.is_file():
-                raise ConfigError(f"prompt {path}: there is no such file; prompts of {names} are")
+                raise ConfigError(
+                    f"prompt {path}: there is no such file; its folder has prompts for {names}"
+                )
         entries = _read_entries(path)
         tokens = entries.pop("tokens", TOKENS)
         if type(tokens) is not int or tokens < 1:
@@ -83,8 +85,8 @@ class Prompt:
         for name in (*_ENTRIES, *entries):
             if name not in _ENTRIES or not isinstance(entries.get(name), str):
                 raise ConfigError(
-                    f"prompt {path}: entry {name!r} is missing, unknown or no text; there are "
-                    f"{', '.join(_ENTRIES)}, each a text"
+                    f"prompt {path}: entry {name!r} is missing, unknown or not text; expected "
+                    f"{', '.join(_ENTRIES)}, each as text"
                 )
         prompt = cls(file.name if file else task, **entries, tokens=tokens)
         prompt._check(path)
@@ -97,7 +99,7 @@ class Prompt:
             if query not in text or tables not in text:
                 variable = "tables" if query in text else "query"
                 where = "system and user" if tables else "no_context_system and no_context_user"
-                raise ConfigError(f"prompt {path}: {{{{ {variable} }}}} is not in {where}")
+                raise ConfigError(f"prompt {path}: {{{{ {variable} }}}} is missing from {where}")
 
     @cached_property
     def hash(self) -> str:

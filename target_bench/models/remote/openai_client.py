@@ -111,10 +111,10 @@ class ModelServer:
             )
         for name in settings.extra or ():
             if name in reserved:
-                raise ConfigError(f"extra: {name} is not a further parameter of a request")
+                raise ConfigError(f"extra: target-bench sets {name} itself; leave it out")
             if is_secret(name):
                 raise ConfigError(
-                    f"extra: {name}: keys come from the environment (api_key_env) only"
+                    f"extra: {name}: leave keys out; name their variable with api_key_env"
                 )
 
     @property
@@ -235,9 +235,9 @@ class ModelServer:
         if failure.kind == "rate_limit":
             return (
                 f"The account behind the key in ${variable} at {self.address} has no credit; the "
-                "answers so far are kept, and the same command continues when there is credit."
+                "answers so far are kept. Add credit and run the same command again to resume."
             )
-        request = f"Asked was the model {self.settings.model!r} at {self.address}"
+        request = f"The request was to model {self.settings.model!r} at {self.address}"
         if failure.kind == "unsupported_schema":
             return (
                 f"{request}. In fact verification and text-to-SQL, --free-text (structured=False) "

@@ -37,7 +37,7 @@ def check_address(url: str) -> str:
     """Return an address that may stand on a page as a link."""
     if not re.fullmatch(r"(?i:https?)://(?![/?#])[!#$%&'()*+,\-./0-9:;=?@A-Z_a-z~\[\]]+", url):
         raise ValueError(
-            "should be an address that begins with https:// or http://; percent-encode what an "
+            "expected an address that begins with https:// or http://; percent-encode what an "
             "address cannot hold"
         )
     if "@" in url.split("/")[2]:
@@ -58,7 +58,7 @@ def _read_parameters(value: object) -> object:
         return value
     match = re.fullmatch(r"(\d{1,16}(?:\.\d{1,3})?)\s?([kmbt]?)", value.lower())
     if match is None:
-        raise ValueError("should be a number such as 0, 110M or 7.5B; unknown is null")
+        raise ValueError("expected a number such as 0, 110M or 7.5B, or null if unknown")
     return round(float(match[1]) * 1000 ** " kmbt".index(match[2] or " "))
 
 

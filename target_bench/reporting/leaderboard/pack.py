@@ -128,8 +128,8 @@ def _check_publishable(folder: Path, manifest: Manifest, settings: Mapping[str, 
         raise StoreError(f"{folder}: is {run.status}{why}; run the same command again")
     if odd := sorted(settings.keys() - SETTINGS):
         raise ConfigError(
-            f"{folder}: was run with {odd[0]} of {identity.task}, and a board scores every run by "
-            f"the task as it is; run it with --task {identity.task}"
+            f"{folder}: was run with {odd[0]} of {identity.task}, but a leaderboard scores every "
+            f"run without that setting; run it with --task {identity.task}"
         )
     for part, system in (("retriever", identity.retriever), ("generator", identity.generator)):
         if reads_gold(system or {}):

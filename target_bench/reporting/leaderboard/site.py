@@ -58,7 +58,7 @@ def find_submissions(folder: Path) -> list[Path]:
             continue
         other = paths.setdefault(path.name.casefold(), path)
         if other is not path:
-            raise DataError(f"{path}: has the name of {other}; each submission has its own")
+            raise DataError(f"{path}: has the same name as {other}; rename one")
     if not paths:
         raise DataError(f"{folder}: holds no *{SUFFIX}; target-bench leaderboard submit packs one")
     return list(paths.values())

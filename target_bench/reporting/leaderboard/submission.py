@@ -115,7 +115,8 @@ class RunManifest(Strict):
             raise ValueError("top_k belongs to runs with a retriever, and to all of them")
         if (self.retrieval is None) != (self.generator is None or self.retriever is None):
             raise ValueError(
-                "answers to retrieved tables name the run of the rankings as retrieval"
+                "expected retrieval, the run of the rankings, if there are a retriever and a "
+                "generator, and only then"
             )
         return self
 
@@ -140,7 +141,7 @@ def open_archive(path: Path) -> Iterator[zipfile.ZipFile]:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
     with file:
         if file.read(2) != b"PK":
-            raise RefusedError("the file is no zip, so it is no submission")
+            raise RefusedError("the file is not a zip, so it is not a submission")
         yield check_zip(file)
 
 
@@ -156,7 +157,7 @@ def check_zip(file: BinaryIO) -> zipfile.ZipFile:
     file.seek(max(0, size - 42))
     before, end = file.read(max(0, min(size, 42) - 22)), file.read()
     if end[:4] != b"PK\5\6" or end[20:] != b"\0\0":
-        raise RefusedError("the archive does not end as a zip does: cut off, or with more in it")
+        raise RefusedError("the archive does not end like a zip: truncated, or with data after it")
     n, directory, start = struct.unpack("<HLL", end[10:20])
     if n > MOST_FILES or directory > LARGEST_DIRECTORY:
         raise RefusedError(f"the archive has {n:,} files, but at most {MOST_FILES} are read")
@@ -222,7 +223,7 @@ def read_runs(archive: zipfile.ZipFile, card: Card) -> dict[str, RunManifest]:
         key = run.task, run.about, run.corpus, run.split, *run.distractors
         if (other := chosen.setdefault(key, folder)) != folder:
             raise RefusedError(
-                f"{member}: of the same task and data as {other}; a submission has one setting of "
+                f"{member}: has the task and data of {other}; a submission has one setting of "
                 "one system for each",
                 "choose it on another split, and say in the card which (chosen_on)",
             )
@@ -286,9 +287,11 @@ def _check_names(member: str, run: RunManifest) -> None:
         raise RefusedError(f"{member}: sets: only {RANKING_TASK} is scored as sets of tables")
     task = run.make_task()
     if (task.answer == "ranking") != (run.generator is None):
-        raise RefusedError(f"{member}: generator: {run.task} is about {task.answer}")
+        expected = "none" if task.answer == "ranking" else "one"
+        raise RefusedError(f"{member}: generator: expected {expected} for {run.task}")
     if (task.source == "retrieved") != (run.retriever is not None):
-        raise RefusedError(f"{member}: retriever: the tables of {run.task} are {task.source}")
+        expected = "one" if task.source == "retrieved" else "none"
+        raise RefusedError(f"{member}: retriever: expected {expected} for {run.task}")
 
 
 def check_lines(archive: zipfile.ZipFile, runs: Mapping[str, RunManifest]) -> None:
@@ -325,14 +328,16 @@ def read_rankings(
             ids = [TableId(*pair) for pair in listed]
             if k not in run.top_k or len(ids) > k:
                 raise RefusedError(
-                    f"{where}: has {len(ids)} tables at {k}, which is no cutoff, or too many for it"
+                    f"{where}: has {len(ids)} tables at {k}, which is not a cutoff or allows fewer"
                 )
             if ids and line.error is not None:
                 raise RefusedError(f"{where}: has tables and an error")
             if len(set(ids)) < len(ids):
                 raise RefusedError(f"{where}: names a table twice")
             if unknown := [table for table in ids if table not in tables]:
-                raise RefusedError(f"{where}: names {ascii(unknown[0])[:80]}, which is not there")
+                raise RefusedError(
+                    f"{where}: names {ascii(unknown[0])[:80]}, which is not in the corpus"
+                )
             ranked[k] = tuple(tables[table] for table in ids)
         rankings[line.query_id] = Retrieval(
             line.query_id,
@@ -368,7 +373,7 @@ def _check_query(
     """Return where the line of a query stands, if the query is asked and not read before."""
     where = f"{name}, query {query_id[:60]!a}"
     if query_id not in query_ids:
-        raise RefusedError(f"{where}: is not asked")
+        raise RefusedError(f"{where}: is not a query of this run")
     if query_id in read:
         raise RefusedError(f"{where}: is there twice")
     return where

@@ -96,8 +96,8 @@ def verify(
                 scores[folder] = _score(folder, run, dataset, rankings, answers, is_basis)
     except BudgetError:
         raise RefusedError(
-            f"not everything is scored after {minutes:g} minutes, the time that verify gives it",
-            "on a slow machine give it more with --minutes",
+            f"scoring did not finish in {minutes:g} minutes, the time limit of verify",
+            "on a slow machine raise it with --minutes",
         ) from None
     return Submission(name, card, runs, scores, notes)
 
@@ -142,7 +142,7 @@ def _load_our_data(
     ):
         if getattr(run, name) != ours:
             data = f"{run.corpus} {run.split}"
-            raise _refuse(folder, f"{name}: the {content} of {data} are others than here")
+            raise _refuse(folder, f"{name}: the {content} of {data} differ from those here")
     task = run.make_task()
     if not is_basis and not any(has_reference(task, query) for query in dataset.queries):
         raise _refuse(folder, f"no query of {run.corpus} {run.split} has a reference here")

@@ -193,9 +193,9 @@ def _open_run(stored: Result, label: str, dataset: Dataset, depth: int) -> Repor
         queries = select_queries(dataset, task).queries
         if answers_fingerprint(queries) != stored.identity.queries_fingerprint:
             raise StoreError(
-                f"{stored.folder}: the queries or their reference answers are not what they were, "
-                "so what is stored does not belong to them. Name the data of the run with "
-                "--data-dir, or run again."
+                f"{stored.folder}: the queries or their reference answers have changed since the "
+                "run, so its records do not fit them. Name the data of the run with --data-dir, "
+                "or repeat the run."
             )
     return ReportRun(stored, label, task, tables, values)
 
@@ -228,6 +228,6 @@ def _check_complete(path: Path, ids: Sequence[str], lines: Mapping[str, object])
     missing = next((query_id for query_id in ids if query_id not in lines), None)
     if missing is not None:
         raise StoreError(
-            f"{path}: query {missing!r:.80} is not there; finish the run with the command that "
+            f"{path}: query {missing!r:.80} is missing; finish the run with the command that "
             "began it"
         )

@@ -88,8 +88,8 @@ def _make_grid(table: AnyTable, role: str) -> Grid:
         rows = table
     else:
         raise ConfigError(
-            f"the {role} is {table!r:.60}, a {type(table).__name__}. A Table, an AnswerTable, or a "
-            "list of lists with the header first are compared"
+            f"the {role} is {table!r:.60}, a {type(table).__name__}; expected a Table, an "
+            "AnswerTable, or a list of lists with the header first"
         )
     width = max(map(len, rows), default=0)
     if len(rows) - 1 > MOST_ROWS or width > MOST_COLUMNS or (len(rows) - 1) * width > MOST_CELLS:

@@ -102,7 +102,7 @@ def test_no_database(tmp_path: Path, content: bytes, suffix: str) -> None:
     assert "cannot be read as SQLite: file is not a database. Is it whole" in _fault(path)
     path.unlink()
     path.symlink_to(tmp_path / "gone")
-    with pytest.raises(DataError, match=r"a link to .*gone, which is not there"):
+    with pytest.raises(DataError, match=r"a link to .*gone, which does not exist"):
         load(tmp_path)
 
 

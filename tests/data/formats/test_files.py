@@ -50,11 +50,11 @@ def test_a_file(tmp_path: Path, case: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("settings", "fault"),
     [
-        ({"sep": ";"}, "there is no setting 'sep'; there are encoding, delimiter"),
-        ({"delimiter": ";;"}, "delimiter should be one character, not ';;'"),
-        ({"encoding": "undefined"}, "encoding should be an encoding"),
-        ({"preamble": -1}, "preamble should be a number of lines, not -1"),
-        ({"header_rows": True}, "header_rows should be a number of rows, not True"),
+        ({"sep": ";"}, "unknown setting 'sep'. Known: encoding, delimiter"),
+        ({"delimiter": ";;"}, "delimiter: expected one character, found ';;'"),
+        ({"encoding": "undefined"}, "encoding: expected an encoding"),
+        ({"preamble": -1}, "preamble: expected a number of lines, found -1"),
+        ({"header_rows": True}, "header_rows: expected a number of rows, found True"),
     ],
 )
 def test_invalid_settings(settings: dict[str, Any], fault: str) -> None:

@@ -170,8 +170,8 @@ def test_a_log_is_divided_by_chance(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("setting", "fault"),
     [
-        ("split=week:.8", "split=week:.8: write time:.8 or random:.8"),
-        ("split=time:1.5", "split=time:1.5: write"),
+        ("split=week:.8", "split=week:.8: expected time:.8 or random:.8"),
+        ("split=time:1.5", "split=time:1.5: expected time"),
         ("split=random:.8,seed=x", "seed='x': a whole number"),
         ("split=time:.8", "row 1: split=time needs a field with the time of each question"),
     ],
@@ -184,14 +184,16 @@ def test_divisions_that_cannot_be(tmp_path: Path, setting: str, fault: str) -> N
 
 def test_a_time_that_is_none(tmp_path: Path) -> None:
     folder = _write_shop(tmp_path / "shop", "query,sql,time\nwho,SELECT * FROM orders,soon\n")
-    with pytest.raises(DataError, match="field 'time': 'soon' is no time"):
+    with pytest.raises(DataError, match="field 'time': 'soon' is not a time"):
         load(f"{folder}:split=time:.8")
 
 
 def test_a_line_of_a_log_that_is_no_object(tmp_path: Path) -> None:
     lines = '{"query": "who", "sql": "SELECT * FROM orders"}\n3\n'
     folder = _write_shop(tmp_path / "shop", lines, "queries.jsonl")
-    with pytest.raises(DataError, match=r"queries\.jsonl, line 2: 3 is no question"):
+    with pytest.raises(
+        DataError, match=r"queries\.jsonl, line 2: expected an object with fields, found 3"
+    ):
         load(f"{folder}:split=time:.8")
 
 

@@ -80,7 +80,7 @@ def test_packed_lines(tmp_path: Path) -> None:
     write_target(tmp_path, TABLES, QUERIES)
     path = tmp_path / "corpus" / "test.jsonl"
     (tmp_path / "corpus" / "test.jsonl.gz").write_bytes(gzip.compress(path.read_bytes()))
-    with pytest.raises(DataError, match=r"'test' of the corpus should .*but is test\.js"):
+    with pytest.raises(DataError, match=r"'test' of the corpus: expected .*found test\.js"):
         corpora.load(tmp_path)
     path.unlink()
     assert _all(corpora.load(tmp_path)) == EXACT
@@ -107,7 +107,7 @@ def test_missing_shard(tmp_path: Path, missing: int) -> None:
     paths[missing].unlink()  # the cache has them all
     with pytest.raises(DataError) as caught:
         corpora.load(tmp_path)
-    assert "of the corpus should be one file, or shards from 0 to 2" in str(caught.value)
+    assert "of the corpus: expected one file, or shards from 0 to 2" in str(caught.value)
     assert [path.name in str(caught.value) for path in paths] == [i != missing for i in range(3)]
 
 
@@ -137,11 +137,11 @@ def _with(folder: Path, form: Form, **changes: Any) -> Path:
 @pytest.mark.parametrize(
     ("changes", "fault"),
     [
-        ({"table": "a,b"}, "field 'table' should be a list of rows, the header first, but is str"),
-        ({"table": None}, "field 'table' should be a list of rows.* but is NoneType"),
-        ({"table_id": 1.0}, "field 'table_id' should be text or a whole number, but is float: 1"),
-        ({"database_id": 0.5}, "field 'database_id' should be text or a whole number"),
-        ({"context": ["x"]}, r"field 'context' should be dict, but is list: \"\['x'\]"),
+        ({"table": "a,b"}, "field 'table': expected a list of rows, the header first, found str"),
+        ({"table": None}, "field 'table': expected a list of rows.*, found NoneType"),
+        ({"table_id": 1.0}, "field 'table_id': expected text or a whole number, found float: 1"),
+        ({"database_id": 0.5}, "field 'database_id': expected text or a whole number"),
+        ({"context": ["x"]}, r"field 'context': expected dict, found list: \"\['x'\]"),
     ],
 )
 def test_field_of_the_wrong_type(tmp_path: Path, form: Form, changes: Record, fault: str) -> None:
@@ -169,11 +169,11 @@ def test_typed_cells(tmp_path: Path, name: Any, cell: Any, header: str, row: Any
 @pytest.mark.parametrize(
     ("changes", "fault"),
     [
-        ({"query_id": 1.5}, "line 1: field 'query_id' should be text or a whole number"),
-        ({"query": 5}, "line 1: field 'query' should be str, but is int"),
-        ({"table_id": ["a", None]}, "line 1: field 'table_id' should be text or a whole number"),
+        ({"query_id": 1.5}, "line 1: field 'query_id': expected text or a whole number"),
+        ({"query": 5}, "line 1: field 'query': expected str, found int"),
+        ({"table_id": ["a", None]}, "line 1: field 'table_id': expected text or a whole number"),
         ({"table_id": "zz"}, "query 'q1' has gold table 0/zz, which is not among the 3 tables"),
-        ({"answer": {"a": 1}}, "line 1: field 'answer' should be a text or a list of texts"),
+        ({"answer": {"a": 1}}, "line 1: field 'answer': expected a text or a list of texts"),
     ],
 )
 def test_broken_query(tmp_path: Path, changes: Record, fault: str) -> None:

@@ -109,7 +109,7 @@ def test_interruption(folder: Path) -> None:
     out, err = process.communicate(timeout=300)
     assert process.returncode == 130, err
     assert (out, "Traceback" in err) == ("", False)
-    assert "Interrupted. Answered queries are kept; the same command continues." in err
+    assert "Interrupted. Answered queries are kept; run the same command again to resume." in err
     deadline = time.monotonic() + 60
     while any(map(_lives, workers)) and time.monotonic() < deadline:
         time.sleep(0.01)

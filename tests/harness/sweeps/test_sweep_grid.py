@@ -24,7 +24,7 @@ NESTED = "\n".join(["a0: &a0 [1]", *(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n
     [
         ("", "expected entries such as corpora: [mini]"),
         ("k: [1\nlimit: 3\n", "line 2, column 6"),
-        ("a: {off: 1}\n", "the key False is no text; YAML reads on, off, yes and no as"),
+        ("a: {off: 1}\n", "the key False is not text; YAML reads on, off, yes and no as"),
         ("a: !!python/object:os.system x\n", "not valid YAML"),
         (NESTED, "an alias (*name) is not read"),
     ],

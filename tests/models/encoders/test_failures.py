@@ -163,7 +163,7 @@ def test_a_model_in_the_hubs_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     vectors = encoder.encode(["a", "b"], "table")
     np.testing.assert_allclose(vectors, library().encode(["a", "b"]), atol=1e-6)
     assert not encoder.notes()
-    with pytest.raises(ConfigError, match="is a folder, not one of the hub"):
+    with pytest.raises(ConfigError, match="is a folder, not a model on the hub"):
         SentenceTransformers(str(FOLDER), commit="main").config()
     with pytest.raises(ConfigError, match="device=abacus"):
         SentenceTransformers(str(FOLDER), device="abacus").config()

@@ -198,7 +198,7 @@ def test_file_that_is_not_a_prompt(tmp_path: Path, content: bytes, part: str) ->
         Prompt.load("question_answering", path)
     with pytest.raises(ConfigError, match=r"nowhere\.yaml: there is no such file"):
         Prompt.load("question_answering", tmp_path / "nowhere.yaml")
-    with pytest.raises(ConfigError, match=r"question_answering\.yaml: .* prompts of mine are"):
+    with pytest.raises(ConfigError, match=r"question_answering\.yaml: .* has prompts for mine"):
         Prompt.load("question_answering", tmp_path)
 
 

@@ -119,7 +119,7 @@ ARCHIVES: dict[str, tuple[Callable[[], bytes], str]] = {
     "more members than counted": (_more_members_than_counted, "has 202 files"),
     "zip64": (lambda: _zip64(locator=True), "zip64"),
     "counts of zip64": (lambda: _zip64(locator=False), "has 65,535 files"),
-    "no end": (lambda: b"PK", "does not end as a zip"),
+    "no end": (lambda: b"PK", "does not end like a zip"),
     "no card": (lambda: zip_members([(MANIFEST, b"{}")]), "card.yaml: is missing"),
     "a large card": (lambda: zip_members([("card.yaml", bytes(MEBI))]), "card.yaml: has 1,048,576"),
 }  # fmt: skip
@@ -157,7 +157,7 @@ def test_a_folder_and_no_zip(tmp_path: Path) -> None:
             verify(path)
         assert not isinstance(caught.value, RefusedError)
     (tmp_path / "text.tbs.zip").write_text("no zip file")
-    with pytest.raises(RefusedError, match="the file is no zip"):
+    with pytest.raises(RefusedError, match="the file is not a zip"):
         verify(tmp_path / "text.tbs.zip")
     entries, rejected = build_site(tmp_path, tmp_path / "site")
     assert (entries, [path.name for path in rejected]) == ([], ["text.tbs.zip"])
@@ -174,7 +174,7 @@ def test_members_missing_and_superfluous(at: Path, rankings: Files) -> None:
     more = {**rankings, "run/generations.jsonl": b""}
     assert "run/generations.jsonl: belongs to no run" in refused(packed(at, more))
     twice = {f"b/{n[4:]}": raw for n, raw in rankings.items() if n.startswith("run/")}
-    assert "same task and data as b" in refused(packed(at, rankings | twice))
+    assert "has the task and data of b" in refused(packed(at, rankings | twice))
     assert "holds 0 runs" in refused(packed(at, {"card.yaml": rankings["card.yaml"]}))
 
 
@@ -253,13 +253,19 @@ def test_lines_of_answers(at: Path, everything: Files, changes: Record) -> None:
 
 
 PREDICTIONS: dict[str, tuple[Callable[[Record], Record], str]] = {
-    "a query that is not asked": (lambda line: line | {"query_id": "x\u202e"}, "is not asked"),
+    "a query that is not asked": (
+        lambda line: line | {"query_id": "x\u202e"},
+        "is not a query of this run",
+    ),
     "a query twice": (lambda line: line | {"query_id": "rowing-1"}, "is there twice"),
     "a table twice": (lambda line: line | {"tables": IDS[:1] * 2}, "names a table twice"),
-    "a table of elsewhere": (lambda line: line | {"tables": [["x", "y"]]}, "which is not there"),
+    "a table of elsewhere": (
+        lambda line: line | {"tables": [["x", "y"]]},
+        "which is not in the corpus",
+    ),
     "too deep": (lambda line: line | {"tables": IDS[:11]}, "has 11 tables at 10"),
     "too deep at a smaller cutoff": (lambda line: line | {"at": {"1": IDS[:2]}}, "2 tables at 1"),
-    "no cutoff": (lambda line: line | {"at": {"3": IDS[:2]}}, "at 3, which is no cutoff"),
+    "no cutoff": (lambda line: line | {"at": {"3": IDS[:2]}}, "at 3, which is not a cutoff"),
     "tables of a failed query": (lambda line: line | {"error": "x"}, "has tables and an error"),
 }
 
@@ -297,7 +303,7 @@ def test_predictions(at: Path, rankings: Files, name: str) -> None:
         ({"queries_fingerprint": "0"}, "queries_fingerprint: "),
         ({"task": "nothing"}, "task: 'nothing' is not registered"),
         ({"task": "evil.py:Task"}, "task: 'evil.py:Task' is not registered"),
-        ({"task": "question_answering"}, "generator: question_answering is about"),
+        ({"task": "question_answering"}, "generator: expected one for question_answering"),
         ({"generator": "gold"}, "retrieval"),
         ({"retrieval": "../run"}, "retrieval: "),
         ({"top_k": [10, 5]}, "top_k should be ascending"),

@@ -168,7 +168,7 @@ def test_what_is_submitted_is_accepted(tmp_path: Path, kind: str) -> None:
 def test_a_submission_has_one_setting_of_a_system(tmp_path: Path) -> None:
     """Eight settings chosen on the test split were eight rows."""
     folders = [_target(tmp_path).run(f"bm25:k1={k1}")[0].folder for k1 in (1, 2)]
-    with pytest.raises(ConfigError, match=r"same task and data.*one setting.*\(chosen_on\)"):
+    with pytest.raises(ConfigError, match=r"the task and data of.*one setting.*\(chosen_on\)"):
         pack(folders, card(), tmp_path / "a.tbs.zip")
 
 

@@ -95,7 +95,7 @@ def test_nothing_to_show(tmp_path: Path) -> None:
     text = (tmp_path / "site" / "index.html").read_text("utf-8")
     assert "There is no entry yet that was not rejected" in text
     (tmp_path / "in" / "more" / "A.tbs.zip").write_bytes(b"PK")
-    with pytest.raises(DataError, match="has the name of"):
+    with pytest.raises(DataError, match="has the same name as"):
         build_site(tmp_path / "in", tmp_path / "site")
 
 

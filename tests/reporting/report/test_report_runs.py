@@ -44,7 +44,7 @@ def test_other_data_are_refused(mini_runs: list[Path], tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"different queries.*Write a report of each"):
         _opened(mini_runs[0], limited)
     (tmp_path / "own" / "tables" / "t0.csv").write_text("a,b\n1,2\n", encoding="utf-8")
-    with pytest.raises(DataError, match="not what they were"):
+    with pytest.raises(DataError, match="have changed since the run"):
         _opened(own)
 
 
@@ -163,11 +163,11 @@ def test_what_cannot_be_opened_or_written(mini_runs: list[Path], tmp_path: Path)
     with pytest.raises(StoreError, match=r"retrieval\.jsonl: damaged"):
         _opened(run)
     unfinish(run)
-    with pytest.raises(StoreError, match="is not there; finish the run"):
+    with pytest.raises(StoreError, match="is missing; finish the run"):
         _opened(run)
     rankings.write_bytes(whole)
     (run / "scores.json").unlink()
-    with pytest.raises(StoreError, match=r"not finished \(no scores\.json\); run the same command"):
+    with pytest.raises(StoreError, match=r"not finished \(no scores\.json\); finish it with"):
         _opened(run)
     (tmp_path / "file").write_text("", encoding="utf-8")
     for out in (tmp_path / "file" / "report.html", tmp_path):
