@@ -41,9 +41,9 @@ def judge(
     if task_judge is None or not dataset.queries:
         return {}
     stored = run.read_log(JUDGEMENTS)
-    todo = task_judge.find_unjudged(dataset, answers, rankings, stored)
-    unjudged = {query.id for query in todo}
+    unjudged = {q.id for q in task_judge.find_unjudged(dataset, answers, rankings, stored)}
     judgements = {query_id: each for query_id, each in stored.items() if query_id not in unjudged}
+    todo = [query for query in dataset.queries if query.id not in judgements]
     if todo:
         run.mark_running()
         ask_if_paid(task, confirm, lambda: estimate_judge(task, label, len(todo)))
@@ -121,10 +121,16 @@ def judge_answers(
     check_query_ids("answer", answers, dataset)
     dataset = select_scorable(judged_task, select_queries(dataset, judged_task))
     generations = list_answers(dataset, answers)
-    todo = task_judge.find_unjudged(dataset, generations, rankings or {}, known or {})
-    judgements = {
-        query.id: known[query.id] for query in dataset.queries if known and query.id in known
+    unjudged = {
+        query.id
+        for query in task_judge.find_unjudged(dataset, generations, rankings or {}, known or {})
     }
+    judgements = {
+        query.id: known[query.id]
+        for query in dataset.queries
+        if known and query.id in known and query.id not in unjudged
+    }
+    todo = [query for query in dataset.queries if query.id not in judgements]
     if todo:
         with closing(
             task_judge.make_judgements(todo, dataset, generations, rankings or {})

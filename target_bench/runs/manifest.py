@@ -65,7 +65,7 @@ class Identity(Entries):
     @classmethod
     def make(cls, **entries: Any) -> "Identity":
         """Make an identity of entries that JSON can hold, as they will be read again."""
-        return cls.model_validate(_to_plain_json(entries))
+        return cls.model_validate(_to_plain_json(entries), by_name=False)
 
     @cached_property
     def content(self) -> dict[str, Any]:
@@ -229,7 +229,7 @@ def read_manifest(folder: Path) -> Manifest:
                 f"{path}: of another version of target-bench (format {record.get('format')!r}; "
                 f"this one reads {FORMAT}); {_ADVICE}"
             )
-        return Manifest.model_validate(remove_seal(record))
+        return Manifest.model_validate(remove_seal(record), by_name=False)
     except ValidationError as error:
         problem = error.errors()[0]
         entry, value = ".".join(map(str, problem["loc"])), f"{problem['input']!r:.40}"

@@ -267,12 +267,14 @@ class Run:
             values: name of a table -> column -> its value of each query.
             entries: of the manifest.
         """
-        hashes = {name: hash_columns(columns) for name, columns in values.items()}
-        files = {name: self._write_values(name, values[name], hashes[name]) for name in values}
-        self._write_document("scores.json", scores)
+        # The logs first, which takes longest: between tables and manifest a process that is killed
+        # leaves a finished run with tables that its manifest does not know.
         paths = (self.folder / log.file for log in LOGS)
         with storage_errors("be read", self.folder):
             logs = {path.name: digest(path) for path in paths if path.exists()}
+        hashes = {name: hash_columns(columns) for name, columns in values.items()}
+        files = {name: self._write_values(name, values[name], hashes[name]) for name in values}
+        self._write_document("scores.json", scores)
         self.write_manifest(
             status="finished",
             error=None,
@@ -337,7 +339,9 @@ def _add_names_and_metrics(recorded: Command, current: Command) -> Command:
         for name in ("retriever_name", "generator_name", "retrieval_run")
     }
     # Rankings of all queries may have been made for answers first: they are no longer only that.
-    about = recorded.about if current.about is not None else None
+    words = ("corpus", "distractors", "limit")  # by which, with ``about``, the queries are found
+    is_same = all(getattr(recorded, word) == getattr(current, word) for word in words)
+    about = current.about if is_same and current.about is None else recorded.about
     return recorded.model_copy(update={"options": options, "about": about, **names})
 
 

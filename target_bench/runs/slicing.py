@@ -305,13 +305,17 @@ def read_metric(result: "Result", metric: str) -> MetricValues:
         elsewhere = f". Its rankings were scored in {rankings}" if rankings else ""
         raise ConfigError(describe_unknown_metric(folder, metric, scores) + elsewhere)
     score, statistics = scores[metric], result.per_query.statistics[metric]
+    if metric.startswith("precision@") and statistics.shape[1] == 2:
+        # An earlier version did not store the largest value that each query can have. The values
+        # stand for them, which gives the interval of before.
+        values = np.nan_to_num(result.per_query.values[metric])
+        statistics = np.column_stack([statistics, values])
     spec, installed = find_spec(metric, score), make_default_metric(metric)
     # The installed metric may give 0 for no query at all, where the stored score is NaN.
     computing = StoredMean(spec) if installed is None or isnan(score.value) else installed
     again = f"score it again with target-bench score {folder}"
     try:
         value = compute_score(computing, statistics)
-        computing.bounds(statistics)  # for intervals; precision@k of an earlier version has none
     except (ValueError, TypeError, AttributeError, IndexError) as error:
         raise StoreError(
             f"{folder}: the stored statistics of {metric} give no score ({error}); {again}"
@@ -320,9 +324,9 @@ def read_metric(result: "Result", metric: str) -> MetricValues:
         if installed is None and metric in result.per_query.not_means:
             raise MissingPluginError(
                 f"{folder.name}: {metric} comes from a file, or from a plug-in that is not "
-                "installed here, and is not a mean of its values, so it can be neither computed for a slice "
-                "nor tested. Install the plug-in (for a file see docs/plugins.md, Publish a "
-                "plug-in), or name other metrics with --metric."
+                "installed here, and is not a mean of its values, so it can be neither computed "
+                "for a slice nor tested. Install the plug-in (for a file see docs/plugins.md, "
+                "Publish a plug-in), or name other metrics with --metric."
             )
         raise StoreError(
             f"{folder}: {metric} is {score.value:.6f} in scores.json, but the stored statistics "

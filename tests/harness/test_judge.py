@@ -2,15 +2,18 @@
 
 import shutil
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from target_bench import StoreError, read_run
 from target_bench.core.errors import ConfigError
-from target_bench.core.schema import Generation, Judgement, Retrieval, TableId
+from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval, TableId
+from target_bench.core.task import AnswerJudge
 from target_bench.data.load import load
 from target_bench.data.selection import select_queries
 from target_bench.harness.consent import Estimate
@@ -18,6 +21,7 @@ from target_bench.harness.judge import judge_answers
 from target_bench.harness.stored import score_again
 from target_bench.harness.sweeps import Sweep
 from target_bench.runs.result import Result
+from target_bench.tasks.question_answering import QuestionAnswering
 from target_bench.tasks.text_to_sql import TextToSQL
 from tests.builders import Recorder, json_lines, only, rewrite, unfinish
 from tests.harness.judged import SPREAD, N, judged, parts, refuse
@@ -255,3 +259,28 @@ def test_a_judge_that_is_an_object_of_its_own_is_agreed_to(tmp_path: Path) -> No
     assert len((tmp_path / "asked").read_text(encoding="utf-8").splitlines()) == 5
     assert [(each.requests, each.unit) for each in estimates] == [(5, "answers")] * 2
     assert "numpy" in result.run.manifest.environment["used_packages"]
+
+
+class Lazy(QuestionAnswering, AnswerJudge):
+    """Lists each query twice, one by one."""
+
+    name = "lazy"
+
+    def __init__(self) -> None:
+        self.judge = self
+        self.seen: list[str] = []
+
+    def find_unjudged(self, dataset: Dataset, *_: Any) -> Any:
+        return (query for query in dataset.queries for _ in range(2))
+
+    def make_judgements(self, queries: Sequence[Query], *_: Any) -> Any:
+        for query in queries:
+            self.seen.append(query.id)
+            yield Judgement(query.id, "", {})
+
+
+def test_each_answer_is_judged_once_however_it_is_listed() -> None:
+    task = Lazy()
+    dataset = select_queries(load("mini"), "question_answering")
+    judgements = judge_answers(dataset, {}, task)
+    assert task.seen == [*judgements] == [query.id for query in dataset.queries]

@@ -266,6 +266,7 @@ def test_a_model_is_not_asked_about_long_and_empty_tables_which_are_counted(n: i
     corpus = MemoryCorpus([long, _table("empty", header), FILMS])
     questions = ask(corpus, n, generator=Writer(json.dumps({"questions": [GOOD]})))
     assert [query.gold for query in questions.queries] == [(FILMS.id,)]
+    assert questions.dropped.keys() <= {TOO_LONG, EMPTY}
     assert n == 1 or questions.dropped == {TOO_LONG: 1, EMPTY: 1}
 
 

@@ -18,7 +18,7 @@ SETTINGS: dict[registry.Kind, dict[str, dict[str, str]]] = {
             "fields=[]": r"fields=\[\]: expected one or more",
             "fields=[title,[rows]]": "expected",
             "method=okapi": "method='okapi': expected one of lucene, robertson, atire",
-            "method=lucene,backend=rank-bm25": "expected one of okapi, l, plus for backend rank-bm25",
+            "method=lucene,backend=rank-bm25": "okapi, l, plus for backend rank-bm25",
             "k1=-0.1": r"k1=-0\.1, b=0\.75: k1 is at least 0",
             "b=1.1": "b from 0 to 1",
             "tokens='['": "is not a regular expression",

@@ -105,7 +105,7 @@ def _half(folder: Path) -> None:
     ("damage", "message"),
     [
         (_without("scores.json"), "not finished; finish it with the command"),
-        (_half, "finish it with the command"),
+        (_half, "run the same command again"),
         (_without("retrieval.jsonl"), "holds no rankings; name the folder of a retrieval run"),
         (_without("manifest.json"), r"manifest\.json: cannot be read"),
     ],

@@ -134,3 +134,24 @@ def test_an_error_is_recorded_of_work_alone(tmp_path: Path, is_finished: bool) -
         raise ValueError("no")
     assert run.manifest.status == ("finished" if is_finished else "running")
     assert (run.manifest.error is None) == is_finished
+
+
+def test_a_kill_before_the_scores_are_written_leaves_a_finished_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Scored again, in the step that takes longest: its files still fit each other."""
+    run, values = _begun(tmp_path), {"per_query.parquet": {"query_id": ["q1"], "mrr": [0.5]}}
+    counts = {"asked": 1, "answered": 1, "failed": 0, "empty": 0, "short": 0}
+    run.finish({"scores": {}, "counts": counts, "code": {}}, values)
+    with RANKINGS.open(run.folder):
+        pass
+
+    def end(_: Path) -> str:
+        raise KeyboardInterrupt
+
+    before = {path.name: path.read_bytes() for path in run.folder.iterdir()}
+    monkeypatch.setattr("target_bench.runs.run.digest", end)
+    values = {"per_query.parquet": {"query_id": ["q1"], "mrr": [0.7]}}
+    with pytest.raises(KeyboardInterrupt):
+        run.finish({"scores": {}, "counts": counts, "code": {}}, values)
+    assert {path.name: path.read_bytes() for path in run.folder.iterdir()} == before

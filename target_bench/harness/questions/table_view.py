@@ -130,6 +130,6 @@ def clean_column_name(name: str) -> str:
     return " ".join(word.lower() if word.istitle() else word for word in text.split())
 
 
-def seed_random(seed: int, table: TableId) -> Random:
+def seed_random(seed: int, table: TableId, *more: int) -> Random:
     """Return random numbers for a table: the same for a seed, whatever other tables there are."""
-    return Random(f"{seed} {table!r}")  # noqa: S311  # chance, no secret
+    return Random(" ".join(map(repr, (seed, table, *more))))  # noqa: S311  # chance, no secret

@@ -82,11 +82,12 @@ class TemplateWriter:
         targets = _find_targets(view)
         if not targets:
             self.dropped[NO_QUESTION] += 1
-        # Every round shuffles in the same way, so that no question of a table comes twice.
-        rng = seed_random(self._seed, table)
-        rng.shuffle(targets)
+        # Every round shuffles in the same way, so that no question of a table comes twice, and then
+        # draws words of its own.
+        seed_random(self._seed, table).shuffle(targets)
         if n_before >= len(targets):
             return None
+        rng = seed_random(self._seed, table, n_before)
         row, key_column, column = targets[n_before]
         key, cell, name = view.rows[row][key_column], view.rows[row][column], view.names[column]
         template = rng.choice(TEMPLATES[language])
