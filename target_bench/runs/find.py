@@ -56,7 +56,7 @@ def find_run(name: str | Path, root: Path) -> Path:
     if by_beginning:
         lines = [folder.name for folder in matches]
         raise _ambiguous_name(
-            f"{name}: {len(matches)} runs have a name or id that begins so; write more", lines
+            f"{name}: {len(matches)} runs have a name or id that begins with it; write more", lines
         )
     if matches:
         lines = [_describe_run(folder) for folder in matches]

@@ -36,7 +36,7 @@ def test_ids_and_their_beginnings_resolve(inside: Inside, runs: Runs) -> None:
     assert "run.trec" in inside.good("runs", "export", id_, "-o", "trec")
     assert "bm25" in inside.good("score", id_)
     message = inside.bad(2, "compare", "retrieval-mini-test", runs.bm25)
-    assert "that begins so" in message
+    assert "that begins with it" in message
     assert runs.tfidf.name in message
 
 

@@ -120,7 +120,7 @@ def test_killed_after_the_last_answer_or_within_it(tmp_path: Path) -> None:
     rewrite(whole.folder / "manifest.json", lambda manifest: manifest.pop("seconds") and manifest)
     (whole.folder / "scores.json").unlink()
     own = Own()
-    assert answered(tmp_path, own).run.reused
+    assert not answered(tmp_path, own).run.reused, "its scores were missing"
     assert own.asked == []
     assert (whole.folder / "scores.json").read_bytes() == scores
     path = whole.folder / "generations.jsonl"

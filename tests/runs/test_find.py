@@ -45,7 +45,7 @@ def test_nothing_is_guessed(tmp_path: Path) -> None:
     for name in names:
         _run(tmp_path / name)
     with pytest.raises(
-        ConfigError, match="0123: 25 runs have a name or id that begins so"
+        ConfigError, match="0123: 25 runs have a name or id that begins with it"
     ) as raised:
         find_run("0123", tmp_path)
     assert str(raised.value).count("\n  retrieval-mini-test-bm25-") == 20
