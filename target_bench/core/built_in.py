@@ -21,7 +21,7 @@ ANSWER_TASK = "question_answering"
 
 ORACLE, NO_CONTEXT = "oracle", "no-context"
 BOUNDS = (ORACLE, NO_CONTEXT)
-"""The names of bounds; whether a run is of one says its identity (``identity.is_bound``)."""
+"""The bounds: retrievers that no system can beat, or fall below (``identity.is_bound``)."""
 
 UNLISTED: dict[Kind, dict[str, str]] = {
     "retriever": {

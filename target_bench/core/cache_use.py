@@ -29,7 +29,7 @@ class CacheWatch:
             _computed.clear()
             self._earlier = Counter(_hits)
 
-    def list_hits(self) -> list[str]:
+    def take_hits(self) -> list[str]:
         """Return the caches that were hit since the last call, sorted by name."""
         with _lock:
             now = Counter(_hits)

@@ -28,7 +28,7 @@ def find_family(table: Table) -> Hashable:
     return fold_name(table.id), tuple(table.header)
 
 
-def has_families(queries: Iterable[Query]) -> bool:
+def has_table_families(queries: Iterable[Query]) -> bool:
     """Return whether several gold tables of a query may be of one family, by their names."""
     return any(
         len(set(map(fold_name, query.gold))) < len(query.gold)

@@ -107,7 +107,7 @@ def _ask_all(
                     raise _make_fault(label, generation)
     finally:
         cache_use.note_cached_answers(plugin, any_cached)  # before hits are listed
-        took = StageTime(time.perf_counter() - start, watch.list_hits(), n_answers)
+        took = StageTime(time.perf_counter() - start, watch.take_hits(), n_answers)
         stages = {"generate": took} if plugin is not None else {}
         run.write_manifest(**add_times(run.manifest, "timed_answers", stages))
 

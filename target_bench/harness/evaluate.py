@@ -94,7 +94,7 @@ def evaluate(
         options: the other fields of ``RunConfig``, as ``limit=100``.
 
     Returns:
-        One result for each retriever, corpus and task.
+        One result for each retriever, corpus and task; equal retrievers are one run.
 
     Raises:
         ConfigError: an invalid argument.
@@ -278,10 +278,10 @@ def _make_retrievers(
                 f"the task {retrieving[0]} is about tables that are retrieved: name a retriever, "
                 'as in evaluate("bm25", ...)'
             )
-        name_in_text, text = split_name(retriever)
-        if name_in_text and name:
+        own_name, unnamed = split_name(retriever)  # an object has none
+        if own_name and name:
             raise ConfigError(f"name={name!r}: {retriever!r} has a name already; leave out one")
-        systems.append(make_retriever(text, observer, name_in_text or name))
+        systems.append(make_retriever(unnamed, observer, own_name or name))
     return systems
 
 

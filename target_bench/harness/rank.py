@@ -114,7 +114,7 @@ def _ask(
     n_asked, seconds, size = 0, 0.0, get_batch_size(plugin)
     watch, embed = CacheWatch(), None
     try:
-        embed = StageTime(_embed(retriever, dataset, observer), watch.list_hits())
+        embed = StageTime(_embed(retriever, dataset, observer), watch.take_hits())
         observer.stage(f"{retriever.label}: retrieve", total=len(todo))
         while n_asked < len(todo):
             batch = todo[n_asked : n_asked + size]
@@ -132,10 +132,10 @@ def _ask(
             if verdict == "depends on k":
                 asks_each_cutoff = True
                 earlier = [query for query in dataset.queries if query.id in records]
-                if earlier:
-                    before = [records[query.id] for query in earlier]
+                for i in range(0, len(earlier), size):
+                    before = [records[query.id] for query in earlier[i : i + size]]
                     # logged again: the last record of a query counts
-                    yield _add_cutoffs(plugin, dataset, top_k, earlier, before)
+                    yield _add_cutoffs(plugin, dataset, top_k, earlier[i : i + size], before)
             if asks_each_cutoff:
                 rankings = _add_cutoffs(plugin, dataset, top_k, batch, rankings)
             n_asked += len(rankings)
@@ -145,7 +145,7 @@ def _ask(
             if not any_done and n_asked >= MOST_FAILURES:
                 raise _make_fault(retriever, dataset, todo[0], records[todo[0].id], n_asked)
     finally:
-        retrieve = StageTime(seconds, watch.list_hits(), n_asked)
+        retrieve = StageTime(seconds, watch.take_hits(), n_asked)
         _record_times(run, retriever, dataset.seconds, embed, retrieve)
         notes = [resumed + note for note in _read_notes(retriever, observer)]
         if asks_each_cutoff:
@@ -314,7 +314,7 @@ def _time_single_queries(
             plugin.retrieve(text, depth)
         watch = CacheWatch()
         quantiles = np.quantile([time_query(text) for text in sample], [0.5, 0.95, 0.99])
-        from_caches = watch.list_hits()
+        from_caches = watch.take_hits()
     p50, p95, p99 = (round(1000 * float(quantile), 4) for quantile in quantiles)
     pools = (pool["num_threads"] for pool in threadpool_info())
     threads = max(pools, default=os.cpu_count() or 1)

@@ -36,7 +36,7 @@ from target_bench.harness.rank import rank
 from target_bench.harness.run_notes import ranking_notes, unlabelled_note, warn_of_depth
 from target_bench.harness.score import Scores, score_answers, score_rankings
 from target_bench.harness.systems import System
-from target_bench.metrics.scores import find_edited_metrics, hash_code, is_built_in
+from target_bench.metrics.scores import find_edited_metrics, hash_metric_code, is_built_in
 from target_bench.runs import slicing
 from target_bench.runs.result import Result
 from target_bench.runs.run import Run
@@ -177,7 +177,7 @@ def _finish(
         seconds: how long scoring took.
         observer: gets warnings.
     """
-    if warning := unlabelled_note(dataset, task, scores.counts, scores):
+    if warning := unlabelled_note(dataset, task, scores.counts, scores.keys()):
         observer.warning(warning)
     try:
         stored = read_scores(run.folder)
@@ -213,7 +213,7 @@ def _finish(
     run.finish(
         {
             **entries,
-            "code": hash_code(scores),
+            "code": hash_metric_code(scores.keys()),
             "scores": {name: score.to_json() for name, score in scores.items()},
         },
         {PER_QUERY: per_query, STATISTICS: statistics},

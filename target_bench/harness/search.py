@@ -289,7 +289,7 @@ class TableSearch:
             from langchain_core.retrievers import BaseRetriever
         except ImportError as error:
             raise MissingExtraError("langchain-core", "langchain", "as_langchain") from error
-        find_documents = self._make_writer(serializer, max_chars)
+        find_documents = self._make_document_search(serializer, max_chars)
 
         class LangChainTableSearch(BaseRetriever):
             k: int = n_documents
@@ -325,7 +325,7 @@ class TableSearch:
             from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
         except ImportError as error:
             raise MissingExtraError("llama-index-core", "llama-index", "as_llama_index") from error
-        find_documents = self._make_writer(serializer, max_chars)
+        find_documents = self._make_document_search(serializer, max_chars)
 
         def make_node(text: str, metadata: dict[str, Any]) -> TextNode:
             return TextNode(
@@ -348,7 +348,7 @@ class TableSearch:
 
         return LlamaIndexTableSearch()
 
-    def _make_writer(
+    def _make_document_search(
         self, serializer: "Serializer | None", max_chars: int
     ) -> Callable[[str, int], list[tuple[str, dict[str, Any]]]]:
         """Return a function from a question and k to the texts and metadata of tables."""

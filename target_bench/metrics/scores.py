@@ -157,7 +157,7 @@ def make_default_metric(name: str) -> Metric[Any] | None:
     return metric
 
 
-def hash_code(scores: Iterable[str]) -> dict[str, str]:
+def hash_metric_code(scores: Iterable[str]) -> dict[str, str]:
     """Return metric without its cutoff -> a hash of the code that computes it here.
 
     Metrics of users have theirs in their signatures.
@@ -171,7 +171,7 @@ def hash_code(scores: Iterable[str]) -> dict[str, str]:
 
 def find_edited_metrics(stored: Mapping[str, str], scores: Iterable[str]) -> list[str]:
     """Return the metrics, without cutoffs, whose code differs from the stored hash."""
-    here = hash_code(scores)
+    here = hash_metric_code(scores)
     return [name for name in here if stored.get(name, here[name]) != here[name]]
 
 

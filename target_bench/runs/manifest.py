@@ -38,7 +38,11 @@ Number = Annotated[float, Field(strict=True)]
 
 
 class Entries(BaseModel):
-    """A JSON object with entries of this version, and others that are kept."""
+    """A JSON object with entries of this version, and others that are kept.
+
+    Some fields have another name in files, which Python code need not know: a file is read by its
+    own names alone, so that an unknown entry of it is never taken for a field.
+    """
 
     model_config = ConfigDict(
         frozen=True, extra="allow", hide_input_in_errors=True, populate_by_name=True
@@ -59,7 +63,7 @@ class Identity(Entries):
     prompt: dict[str, Any] | None = None
     retrieval: dict[str, Any] | None = None  # of answers: the retriever and the depth
     given: dict[str, Any] | None = None  # of answers from given tables: where they come from
-    # of rankings; of either kind of run it is the property ``retriever``
+    # Only a run of rankings has it; the property ``retriever`` looks into ``retrieval``, too.
     own_retriever: dict[str, Any] | None = Field(None, alias="retriever")
 
     @classmethod
@@ -277,6 +281,9 @@ def queries_fingerprint(queries: Sequence[Query]) -> str:
     return hashlib.sha256(json.dumps(entries).encode()).hexdigest()
 
 
+_FINGERPRINT_VERSION = 2
+
+
 def answers_fingerprint(queries: Sequence[Query]) -> str:
     """Return a hash of every field of every query, in any order: a prompt or metric may read it."""
     entries = sorted(
@@ -284,7 +291,8 @@ def answers_fingerprint(queries: Sequence[Query]) -> str:
         for query in queries
     )
     metadata = sorted((query.id, _to_canonical_text(query.metadata)) for query in queries)
-    return hashlib.sha256(json.dumps([2, entries, metadata]).encode()).hexdigest()
+    content = [_FINGERPRINT_VERSION, entries, metadata]
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
 def _to_canonical_text(value: Any) -> str:

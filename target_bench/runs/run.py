@@ -258,9 +258,9 @@ class Run:
     ) -> None:
         """Write the tables of values, ``scores.json``, and last the manifest of a finished run.
 
-        The manifest gets the SHA-256 of tables and logs, and other entries. Names and metrics of
-        the command are recorded only here: a metric that raises would else be recorded, and would
-        stop every later ``target-bench score``, which computes recorded metrics again.
+        The manifest gets the SHA-256 of tables and logs, and other entries. Metrics of the command
+        are recorded only here: one that raises would else be recorded, and would stop every later
+        ``target-bench score``, which computes recorded metrics again.
 
         Args:
             scores: what ``scores.json`` holds.
@@ -281,7 +281,7 @@ class Run:
             logs=logs,
             value_files=files,
             value_columns=hashes,
-            command=_add_names_and_metrics(recorded=self.manifest.command, current=self.command),
+            command=_update_command(recorded=self.manifest.command, current=self.command),
             **entries,
         )
 
@@ -296,7 +296,7 @@ class Run:
         return hashlib.sha256(encoded).hexdigest()
 
     def read_log(self, log: Log[T]) -> dict[str, T]:
-        """Return query id -> record of a log; nothing if it was removed because it was damaged."""
+        """Return query id -> record of a log; nothing where the user removed a damaged one."""
         return self._read(log) if (self.folder / log.file).exists() else {}
 
     def append(
@@ -328,8 +328,11 @@ class Run:
         write_file(self.folder / name, text.encode("utf-8", "backslashreplace"))
 
 
-def _add_names_and_metrics(recorded: Command, current: Command) -> Command:
-    """Return the recorded words, with the names and metrics of the command that works here."""
+def _update_command(recorded: Command, current: Command) -> Command:
+    """Return the recorded command with what may differ in the one that works here.
+
+    These are names, metrics, the folder of the rankings, and whether all queries are ranked.
+    """
     options = recorded.options
     if options is not None:
         options = options | {n: v for n, v in (current.options or {}).items() if n in _SCORED_BY}
@@ -341,7 +344,7 @@ def _add_names_and_metrics(recorded: Command, current: Command) -> Command:
     # Rankings of all queries may have been made for answers first: they are no longer only that.
     words = ("corpus", "distractors", "limit")  # by which, with ``about``, the queries are found
     is_same = all(getattr(recorded, word) == getattr(current, word) for word in words)
-    about = current.about if is_same and current.about is None else recorded.about
+    about = None if is_same and current.about is None else recorded.about
     return recorded.model_copy(update={"options": options, "about": about, **names})
 
 

@@ -209,8 +209,8 @@ def _apply(condition: Condition, properties: Properties) -> dict[str, Mask]:
     masks = divide(values).masks()
     if not condition.operator:
         return {f"{condition.name}={value}": mask for value, mask in masks.items()}
-    is_none = masks.keys() - divide(values).masks(include_none=False).keys()
-    if condition.value in is_none and condition.operator in ("=", "!="):
+    none_labels = masks.keys() - divide(values).masks(include_none=False).keys()
+    if condition.value in none_labels and condition.operator in ("=", "!="):
         holds = masks[condition.value] ^ (condition.operator == "!=")
     else:
         compare, bound = _OPERATORS[condition.operator], _read_bound(condition, values)
@@ -306,8 +306,8 @@ def read_metric(result: "Result", metric: str) -> MetricValues:
         raise ConfigError(describe_unknown_metric(folder, metric, scores) + elsewhere)
     score, statistics = scores[metric], result.per_query.statistics[metric]
     if metric.startswith("precision@") and statistics.shape[1] == 2:
-        # An earlier version did not store the largest value that each query can have. The values
-        # stand for them, which gives the interval of before.
+        # An earlier version did not store the largest value that each query can have, as the third
+        # column: with its value in place of that the interval is the one of before.
         values = np.nan_to_num(result.per_query.values[metric])
         statistics = np.column_stack([statistics, values])
     spec, installed = find_spec(metric, score), make_default_metric(metric)

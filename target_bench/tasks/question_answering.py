@@ -52,8 +52,11 @@ class QuestionAnswering(Task[JudgedValues]):
         for query in dataset.queries:
             values = query.metadata.get("values", [])
             canonical = query.metadata.get("canonical_values") or values
-            is_list = not isinstance(values, str) and hasattr(values, "__len__")
-            if not is_list or len(canonical) != len(values):
+            are_lists = all(
+                hasattr(each, "__len__") and not isinstance(each, str)
+                for each in (values, canonical)
+            )
+            if not are_lists or len(canonical) != len(values):
                 raise DataError(
                     f"query {query.id!r}: metadata values={values!r:.80}: expected the values of "
                     "the reference as a list of texts, with as many canonical_values, if any. If "

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from target_bench.core.families import find_family, has_families
+from target_bench.core.families import find_family, has_table_families
 from target_bench.core.metric import RANKINGS
 from target_bench.core.schema import NO_DATABASE, AnswerKind, Dataset, Query
 from target_bench.core.task import Predictions, Task, View
@@ -47,7 +47,7 @@ class TableRetrieval(Task[JudgedRankings]):
             cutoffs,
             databases=_has_databases(queries),
             sets=self.sets,
-            families=has_families(queries),
+            families=has_table_families(queries),
             graded=_has_grades(queries),
         )
 
@@ -68,7 +68,7 @@ class TableRetrieval(Task[JudgedRankings]):
             copies=dict(zip(dataset.corpus.ids, groups, strict=True)) if has_copies else None,
             grades=[read_grades(query) for query in queries] if _has_grades(queries) else None,
             families={table.id: find_family(table) for table in dataset.corpus}
-            if has_families(queries)
+            if has_table_families(queries)
             else None,
         )
         if not _has_databases(queries):

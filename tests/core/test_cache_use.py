@@ -19,23 +19,23 @@ def test_what_was_computed_in_this_watch_is_not_read_from_a_cache() -> None:
         pool.submit(cache_use.record_computed, "store", ["x", "y"]).result()
     cache_use.record_reads("a cache", "store", ["x", "y"])
     cache_use.record_reads("a cache", "store", [])
-    assert watch.list_hits() == []
+    assert watch.take_hits() == []
     cache_use.record_reads("a cache", "other", ["x"])
-    assert watch.list_hits() == ["a cache"]
+    assert watch.take_hits() == ["a cache"]
     cache_use.record_reads("a cache", "store", ["x", "early"])
-    assert watch.list_hits() == ["a cache"]
+    assert watch.take_hits() == ["a cache"]
     later = CacheWatch()
     cache_use.record_reads("a cache", "store", ["x"])
-    assert later.list_hits() == ["a cache"]
+    assert later.take_hits() == ["a cache"]
 
 
 def test_a_generator_with_a_cache_of_its_own_is_believed() -> None:
     watch = CacheWatch()
     cache_use.note_cached_answers(object(), any_cached=False)
     cache_use.note_cached_answers(_Noted(), any_cached=True)
-    assert watch.list_hits() == []
+    assert watch.take_hits() == []
     cache_use.note_cached_answers(object(), any_cached=True)
-    assert watch.list_hits() == [cache_use.ANSWERS]
+    assert watch.take_hits() == [cache_use.ANSWERS]
 
 
 def test_turned_off_in_this_thread_alone() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from target_bench import score_rankings
-from target_bench.core.families import find_family, fold_name, has_families, note_families
+from target_bench.core.families import find_family, fold_name, has_table_families, note_families
 from target_bench.core.schema import CorpusInfo, Dataset, Query, Table, TableId
 from target_bench.data.tables import MemoryCorpus
 
@@ -46,7 +46,7 @@ def test_recall_of_families() -> None:
 
 def test_recall_of_families_only_where_gold_has_them() -> None:
     dataset = _dataset("e_20210101", "t")
-    assert not has_families(dataset.queries)
+    assert not has_table_families(dataset.queries)
     scores = score_rankings(dataset, {"q": []}, 1)
     assert "recall[family]@1" not in scores
     assert fold_name(TableId("s", "E_2021_v2")) == ("s", "e_#")

@@ -16,7 +16,7 @@ from target_bench.core.contract import Retriever
 from target_bench.core.identity import code_hash, hash_built_in_sources, plugin_identity
 from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Corpus
-from target_bench.metrics.scores import hash_code
+from target_bench.metrics.scores import hash_metric_code
 from target_bench.runs.manifest import run_key
 from target_bench.runs.result import Result
 from target_bench.runs.score_tables import describe_edited
@@ -258,13 +258,22 @@ def test_the_source_of_a_metric_and_of_a_built_in_covers_what_they_use(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Any edit of the postings changes the source of bm25, and none of it that of recall."""
-    before = hash_code(["recall@10"]), hash_built_in_sources(registry.create("retriever", "bm25"))
+    before = (
+        hash_metric_code(["recall@10"]),
+        hash_built_in_sources(registry.create("retriever", "bm25")),
+    )
     monkeypatch.setattr(
         identity, "digest", lambda path: "edited" if path.name == "postings.py" else str(path)
     )
-    one = hash_code(["recall@10"]), hash_built_in_sources(registry.create("retriever", "bm25"))
+    one = (
+        hash_metric_code(["recall@10"]),
+        hash_built_in_sources(registry.create("retriever", "bm25")),
+    )
     monkeypatch.setattr(identity, "digest", str)
-    two = hash_code(["recall@10"]), hash_built_in_sources(registry.create("retriever", "bm25"))
+    two = (
+        hash_metric_code(["recall@10"]),
+        hash_built_in_sources(registry.create("retriever", "bm25")),
+    )
     assert one[0] == two[0] != before[0]
     assert one[1] != two[1]
 
