@@ -73,10 +73,10 @@ def record_reads(cache: str, store: Hashable, keys: Iterable[Hashable]) -> None:
 def note_cached_answers(generator: Any, any_cached: bool) -> None:
     """Record a hit if a generator says that answers came from a cache.
 
-    One whose class sets ``answers_are_noted`` answers from the cache of answers, which records its
+    One whose class sets ``records_cache_hits`` answers from the cache of answers, which records its
     own hits: it alone knows which answers the run has asked for itself.
     """
-    if any_cached and not getattr(type(generator), "answers_are_noted", False):
+    if any_cached and not getattr(type(generator), "records_cache_hits", False):
         note_cached(ANSWERS)
 
 

@@ -21,7 +21,7 @@ Scale = Literal["share", "percent", "unbounded"]
 References = Literal["any", "short", "long"]
 """The length of the references for which a metric of text says something."""
 
-RANKINGS = "rankings"
+OF_RANKINGS = "rankings"
 """``MetricSpec.scores`` of the metrics of table retrieval."""
 
 Floats = NDArray[np.float64]

@@ -23,7 +23,7 @@ from target_bench.core import registry
 from target_bench.core.errors import ANY_ERROR, ConfigError, PluginError, unknown_name
 from target_bench.core.identity import code_hash
 from target_bench.core.metric import (
-    RANKINGS,
+    OF_RANKINGS,
     Floats,
     Metric,
     MetricSpec,
@@ -90,7 +90,7 @@ class FunctionMetric(RatioMetric[Outputs]):
         self._code = _identify(function)
         self._k: int | None = None
         derived: dict[str, Any] = {
-            "scores": "answers" if "answer" in self._names else RANKINGS,
+            "scores": "answers" if "answer" in self._names else OF_RANKINGS,
             "at_k": "k" in self._names,
         }
         fields_to_set = sorted(MetricSpec.__dataclass_fields__.keys() - derived)
@@ -296,8 +296,8 @@ def can_score(metric: Metric[Any], task: Task[Any]) -> bool:
     What a metric scores is ``answers``, of every task about answers, or the word of some tasks.
     """
     if task.answer == "ranking":
-        return metric.spec.scores == RANKINGS
-    return metric.spec.scores in {task.scores, "answers"} - {RANKINGS, ""}
+        return metric.spec.scores == OF_RANKINGS
+    return metric.spec.scores in {task.scores, "answers"} - {OF_RANKINGS, ""}
 
 
 def combine_metrics(
@@ -335,7 +335,7 @@ def check_metrics(metrics: Iterable[MetricLike], tasks: Mapping[str, Any]) -> No
     for metric in map(resolve_metric, metrics):
         if not tasks or any(can_score(metric, task) for task in tasks.values()):
             continue
-        if metric.spec.scores == RANKINGS and has_rankings:  # those that answers are built on
+        if metric.spec.scores == OF_RANKINGS and has_rankings:  # those that answers are built on
             continue
         noun = "task" if len(tasks) == 1 else "tasks"
         raise ConfigError(

@@ -497,14 +497,14 @@ class Distractors:
         ids: their ids in the mixed corpus, in its order.
         notes: warnings about them.
         near_copies: those of them that are near-copies of gold tables, where they were looked for.
-        setting: the setting ``near_copies``; None where it is the default of their corpus.
+        near_copies_setting: the setting ``near_copies``; None for the default of their corpus.
     """
 
     spec: str
     ids: tuple[TableId, ...]
     notes: tuple[str, ...] = ()
     near_copies: tuple[NearCopy, ...] = ()
-    setting: str | None = None
+    near_copies_setting: str | None = None
 
 
 SPLIT_ALIASES = {"dev": "validation", "val": "validation", "valid": "validation"}
@@ -539,7 +539,8 @@ class Dataset:
         request: the options that loaded it, with which a run of it can be repeated: ``corpus``,
             ``distractors``, ``about``, ``limit``.
         seconds: how long it took to load.
-        only_about: the task of its queries, where those of other tasks were left out.
+        only_about: the task of its queries, where those of other tasks were left out; ``about`` in
+            ``request`` is there also where all queries are of it.
     """
 
     info: CorpusInfo

@@ -150,7 +150,7 @@ class OpenAI(RemoteGenerator):
         self._read_as_text.clear()
         self._server.other_models.clear()
         yield from super().generate_many(requests, observer)
-        for note in self._server.note_other_models():
+        for note in self._server.describe_other_models():
             observer.warning(note)
         if self._read_as_text:
             observer.warning(

@@ -52,7 +52,8 @@ def begin_run(
     manifest = make_manifest(
         identity, config, task, dataset, retriever, generator, rankings_run, sources
     )
-    # The name of a folder says that its rankings are only of the questions about one task.
+    # The name of a folder says that its rankings are only of the questions about one task; not
+    # where all are about it, which ``command.about`` says too.
     about = dataset.only_about if generator is None else None
     run = open_run(config.out, _list_words(manifest, about), manifest)
     with run.locked(observer.waiting):
@@ -175,7 +176,7 @@ def identify_answers(
         "generator": generator.identity,
         "prompt": prompter.identity if generator.prompt is None else generator.prompt,
     }
-    n_tables = limit_prompt_tables(config, task, dataset, retriever)
+    n_tables = count_prompt_tables(config, task, dataset, retriever)
     if retriever is not None:
         depth = config.top_k[-1]
         limited = {"tables": n_tables} if n_tables < depth else {}
@@ -202,7 +203,7 @@ def _identify_scores(
         if is_package_code(type(task))
         else {"task_plugin": plugin_identity(task)[0]}
     )
-    near_copies = [distractors.setting for distractors in dataset.distractors]
+    near_copies = [distractors.near_copies_setting for distractors in dataset.distractors]
     metrics = list_metrics(task, select_scorable(task, dataset).queries, cutoffs)
     return {
         "task": task.name,
@@ -232,7 +233,7 @@ def make_prompter(
     return make_prompt_writer(task, config, dataset.databases, follows_schema)
 
 
-def limit_prompt_tables(
+def count_prompt_tables(
     config: RunConfig, task: Task[Any], dataset: Dataset, retriever: System | None
 ) -> int:
     """Return the most tables that a prompt holds."""

@@ -41,14 +41,14 @@ from target_bench.metrics.scores import refuse_built_in_names
 from target_bench.runs import slicing
 from target_bench.runs.result import Result, Results
 
-Retriever = RetrieverLike | str | None
+AnyRetriever = RetrieverLike | str | None
 Pair = tuple[str, CorpusLike]
 """A task with its settings, and a corpus."""
 
 
 @takes_options
 def evaluate(
-    retriever: Retriever | Sequence[Retriever],
+    retriever: AnyRetriever | Sequence[AnyRetriever],
     corpus: CorpusLike | Sequence[CorpusLike],
     *,
     task: str | Sequence[str] = RANKING_TASK,
@@ -134,7 +134,7 @@ def evaluate(
 
 def evaluate_pairs(
     pairs: Sequence[Pair],
-    retrievers: Sequence[Retriever],
+    retrievers: Sequence[AnyRetriever],
     generators: Sequence[GeneratorLike | str],
     config: RunConfig,
     *,
@@ -153,8 +153,7 @@ def evaluate_pairs(
     check_tasks(pairs, config)
     tasks = {text: make_task(text) for text, _ in pairs}
     systems = _make_retrievers(retrievers, names, tasks, observer)
-    has_answers = any(task.answer != "ranking" for task in tasks.values())
-    if has_answers and any(system is not None for system in systems):
+    if any(task.answer != "ranking" and task.source == "retrieved" for task in tasks.values()):
         config.check_prompt_tables()
     check_names_differ(each for each in generators if isinstance(each, str))
     generators_by_task: dict[str, list[System | None]] = {
@@ -249,7 +248,7 @@ def check_properties(names: Sequence[str], data: Iterable[tuple[str, Dataset]]) 
 
 
 def _make_retrievers(
-    retrievers: Sequence[Retriever],
+    retrievers: Sequence[AnyRetriever],
     names: str | Sequence[str] | None,
     tasks: Mapping[str, Task[Any]],
     observer: Observer,

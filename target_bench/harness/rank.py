@@ -54,7 +54,7 @@ def rank(
     plugin = retriever.plugin
     must_time = plugin is not None and config.latency > 0 and run.manifest.latency_ms is None
     rankings = run.read_log(RANKINGS)
-    if retriever.look_up is None:
+    if retriever.look_up is None:  # a failure that is looked up would be the same again
         rankings = _select_complete(rankings)
     todo = [query for query in dataset.queries if query.id not in rankings]
     if todo or must_time:

@@ -24,9 +24,9 @@ from target_bench.core.user_code import restore_process
 from target_bench.harness.answer import answer
 from target_bench.harness.begin import (
     begin_run,
+    count_prompt_tables,
     identify_answers,
     identify_rankings,
-    limit_prompt_tables,
     list_asked_metrics,
     make_prompter,
 )
@@ -77,7 +77,7 @@ def run_system(
 
 
 def choose_ranking_task(task: Task[Any], retriever: System) -> Task[Any]:
-    """Return the task that scores sets, too, for plain retrieval by a retriever that chooses k."""
+    """Return the task itself, or for plain retrieval of sets the one that scores sets."""
     is_plain = task.asked_as in (None, RANKING_TASK) and task.name == RANKING_TASK
     return make_task(SETS_TASK) if is_plain and retriever.returns_sets else task
 
@@ -130,11 +130,11 @@ def run_generator(
             config, ranking_task, dataset, retriever, observer, confirm
         )
         rankings_run, counts = ranked.run, ranked.stored.counts
-    # Where a release has an id twice, the second query is ``7#2`` here and ``7`` in the file that
-    # ``replay`` reads, so that it has to see all queries before it is asked.
+    # Where a release has an id twice, the second query is ``7#2`` here, and ``7`` in a file of
+    # answers: ``replay`` finds such ids in ``note_queries``.
     if (note_queries := getattr(generator.plugin, "note_queries", None)) is not None:
         note_queries(dataset.queries, sampled=config.limit is not None)
-    max_tables = limit_prompt_tables(config, task, dataset, retriever)
+    max_tables = count_prompt_tables(config, task, dataset, retriever)
     metrics = list_asked_metrics(config, task)
     identity = identify_answers(config, task, dataset, retriever, generator, prompter)
     with begin_run(

@@ -170,7 +170,7 @@ def score_rankings(
     inputs = []
     for metric in list_metrics(task, scored.queries, ks, metrics):
         _, k_of_metric = split_cutoff(metric.name)
-        # A metric without a cutoff is of the whole rankings; so is any where k changes none.
+        # A metric without a cutoff reads the deepest rankings; all do if none depends on k.
         examples, outputs = by_depth.get(k_of_metric or depth, by_depth[depth])
         inputs.append((metric, examples, outputs))
     ids = [query.id for query in scored.queries]
@@ -366,7 +366,7 @@ def _compute_scores(
     by_id = np.array(sorted(range(len(query_ids)), key=query_ids.__getitem__), dtype=np.intp)
     scores: dict[str, Score] = {}
     per_query: dict[str, Floats] = {}
-    all_statistics: dict[str, Floats] = {}
+    extra_statistics: dict[str, Floats] = {}
     for metric, examples, outputs in inputs:
         check_time()
         with guard_plugin("metric", metric, "scoring"):
@@ -383,8 +383,8 @@ def _compute_scores(
             )
             values = per_query[metric.name] = metric.per_query(statistics)
             if not np.array_equal(to_mean_statistics(values), statistics):
-                all_statistics[metric.name] = statistics
-    return scores, per_query, all_statistics
+                extra_statistics[metric.name] = statistics
+    return scores, per_query, extra_statistics
 
 
 def _check_statistics(metric: Metric[Any], statistics: Floats, n: int) -> None:
@@ -451,8 +451,8 @@ def _divides_ties(k: int, ranking: Retrieval) -> bool:
     scores = ranking.scores
     if len(scores) > k:
         return scores[k - 1] == scores[k]
-    if ranking.cut is not None:
-        return ranking.cut
+    if ranking.cut is not None:  # at the end of the ranking
+        return ranking.cut and len(scores) == k
     # No table after the last cutoff is known; a tie just before it is taken for one across it.
     return len(scores) == k > 1 and scores[k - 2] == scores[k - 1]
 

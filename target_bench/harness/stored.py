@@ -111,7 +111,10 @@ def score_again(
     refuse_built_in_names(metrics)
     check_metrics(metrics, {made.name: made})
     earlier = _list_earlier_metrics(result, metrics, observer)
+    prompting = result.command.prompting or {}
+    options = {n: v for n, v in prompting.items() if n in OPTIONS and n not in ("prompt", "tables")}
     config = RunConfig(
+        **options,
         out=result.folder.resolve().parent,
         metrics=(*metrics, *earlier),
         keep_source=(result.folder / SOURCE).is_dir(),

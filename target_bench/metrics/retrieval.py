@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.metric import (
-    RANKINGS,
+    OF_RANKINGS,
     Floats,
     MetricDefinition,
     MetricSpec,
@@ -307,7 +307,7 @@ MeasureT = TypeVar("MeasureT", bound=Measure)
 def _metric(
     name: str, label: str, source: str, at_k: bool = True, pooled: bool = False, **fields: Any
 ) -> Callable[[MeasureT], MeasureT]:
-    """Declare a metric.
+    """Declare a metric; its ``rank`` is that among metrics (``MetricSpec.rank``).
 
     The docstring of its function is the definition that users see. It is part of the signature, by
     which runs are identified: in other words it makes every run of rankings a new one.
@@ -316,7 +316,7 @@ def _metric(
     def declare(measure: MeasureT) -> MeasureT:
         definition = (measure.__doc__ or "").removesuffix(".")
         definition = definition[:1].lower() + definition[1:]
-        spec = MetricSpec(name, label, definition, source, RANKINGS, at_k, **fields)
+        spec = MetricSpec(name, label, definition, source, OF_RANKINGS, at_k, **fields)
         DEFINITIONS[name] = MetricDefinition(spec, partial(RetrievalMetric, spec, measure, pooled))
         return measure
 

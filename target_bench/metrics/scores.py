@@ -5,11 +5,11 @@ beside the score (``Score.spec``), so that a run can be shown where the plug-in 
 
 The main metric never depends on the scores: a task declares it (``Task.main``; default: the first
 of its metrics), and it is recorded first. ``MetricSpec.rank`` sorts the others. Of a metric of
-rankings the largest cutoff counts, or the smallest where the largest covers every table of the
-corpus. A run of answers has the main metric of its answers, not of its rankings. For question
-answering the main metric depends on the references. BLEU counts sequences of up to four words, so
-it says nothing about answers of one or two: where the median reference has at most ``MOST_WORDS``
-words, exact match is the main metric, else BLEU.
+rankings the largest cutoff counts; between runs (``choose_metric_between_runs``) the smallest where
+the largest covers every table of the corpus. A run of answers has the main metric of its answers,
+not of its rankings. For question answering the main metric depends on the references. BLEU counts
+sequences of up to four words, so it says nothing about answers of one or two: where the median
+reference has at most ``MOST_WORDS`` words, exact match is the main metric, else BLEU.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ from target_bench.core import registry
 from target_bench.core.errors import ConfigError
 from target_bench.core.identity import source_hash
 from target_bench.core.metric import (
-    RANKINGS,
+    OF_RANKINGS,
     Metric,
     MetricSpec,
     Score,
@@ -225,7 +225,7 @@ def list_answer_metrics(scores: ScoresOrNames, include_long: bool = False) -> li
     Where the first is for short references, those for long ones are left out, unless
     ``include_long``. Where no metric of answers has a rank, all of them are listed.
     """
-    specs = {name: spec for name, spec in find_specs(scores).items() if spec.scores != RANKINGS}
+    specs = {name: spec for name, spec in find_specs(scores).items() if spec.scores != OF_RANKINGS}
     if all(spec.rank is None for spec in specs.values()):
         return list(specs)
     main, *others = specs
@@ -243,7 +243,7 @@ def list_ranking_metrics(scores: ScoresOrNames) -> list[str]:
 
     Each stands at its smallest cutoff first.
     """
-    specs = {name: spec for name, spec in find_specs(scores).items() if spec.scores == RANKINGS}
+    specs = {name: spec for name, spec in find_specs(scores).items() if spec.scores == OF_RANKINGS}
     if all(spec.rank is None for spec in specs.values()):
         return []
     families = {name: _split_cutoff(name) for name in specs}

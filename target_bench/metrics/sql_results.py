@@ -190,13 +190,13 @@ def _find_ambiguous(rows: Rows) -> set[bytes]:
     """Return the encodings of numbers that occur as integer and float, or as 0.0 and -0.0."""
     if float not in set(map(type, chain.from_iterable(rows))):
         return set()
-    floats, integers = set(), set()
+    floats, other_forms = set(), set()
     for cell in chain.from_iterable(rows):
         if type(cell) is float:
             floats.add(_encode_cell(cell))
         if type(cell) is int or (cell == 0.0 and copysign(1, cell) < 0):
-            integers.add(_encode_cell(cell))
-    return floats & integers
+            other_forms.add(_encode_cell(cell))
+    return floats & other_forms
 
 
 def _encode_numbers(row: Row) -> Iterator[bytes]:

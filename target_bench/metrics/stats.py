@@ -107,7 +107,8 @@ def _bound_share(share: float, variance: float, n: int, kish_n: float) -> tuple[
     # values that lie close together say little of rare ones that do not, so one query as far
     # apart as queries can be is added; for right-or-wrong queries it changes nothing
     most = share * (1 - share)
-    return _wilson(share, n * most * (n + 1) / (n * variance + most))
+    padded = (n * variance + most) / (n + 1)
+    return _wilson(share, n * most / padded)
 
 
 def _wilson(share: float, n: float, z: float = _Z) -> tuple[float, float]:
@@ -344,7 +345,9 @@ def randomization_tests(
 def _sign_test(differences: NDArray[np.floating[Any]]) -> float | None:
     """Return the exact p-value if all differences that are not 0 are of one size, else None."""
     sizes = np.abs(differences)
-    n, largest = np.count_nonzero(sizes), sizes.max()
+    largest = sizes.max()
+    differences = np.where(sizes > 1e-9 * largest, differences, 0)  # ties that were rounded
+    n = np.count_nonzero(differences)
     if np.count_nonzero(sizes > (1 - 1e-9) * largest) < n:  # thirds are rounded
         return None
     from scipy.special import bdtr

@@ -24,7 +24,12 @@ from target_bench.reporting.compare import RunLike, compare, find_runs
 from target_bench.reporting.layouts import describe_own_means
 from target_bench.reporting.rows import Comparison, Difference, Row, flat_record
 from target_bench.reporting.sentences import describe_power
-from target_bench.reporting.value_files import HAS_VALUE, ValueColumns, compare_values, read_columns
+from target_bench.reporting.value_files import (
+    HAS_VALUE,
+    ValueColumns,
+    compare_values,
+    read_columns,
+)
 from target_bench.runs.baseline_file import open_baseline
 from target_bench.runs.result import Result, read_run
 

@@ -129,7 +129,7 @@ class Command(Entries):
     generator_name: str | None = None
     task: str | None = None  # None for rankings by a task that was made in Python
     retrieval_run: str | None = None  # the folder of the rankings that answers are built on
-    # the task that the queries were selected by; None for table retrieval, which selects by none
+    # the task that the queries were selected by; None for table retrieval
     about: str | None = None
     limit: Count | None = None
     options: dict[str, Any] | None = None  # None for a run that was made in parts
@@ -193,11 +193,11 @@ class Manifest(Entries):
     latency_ms: dict[str, Any] | None = None
     notes: tuple[str, ...] = ()  # the retriever's own
     # file of per-query values -> SHA-256
-    value_files: dict[str, str] = Field(
+    value_file_hashes: dict[str, str] = Field(
         default={}, validation_alias="tables", serialization_alias="tables"
     )
     # file of per-query values -> SHA-256 of its columns
-    value_columns: dict[str, str] = Field(
+    value_column_hashes: dict[str, str] = Field(
         default={}, validation_alias="values", serialization_alias="values"
     )
     logs: dict[str, str] = {}  # file of lines -> SHA-256, of a finished run

@@ -70,7 +70,7 @@ def find_newest_runs_of_corpora(root: Path) -> NewestRuns:
     first = find_newest_runs(root)
     results, n_unreadable = _read_finished(root)
     newest = [result for result in results if result.folder in first.folders][-1]
-    newest_of_corpus = {
+    newest_of_corpus = {  # results come oldest first, so the newest of a corpus stays
         result.identity.corpus: result
         for result in results
         if _read_options(result) == _read_options(newest)

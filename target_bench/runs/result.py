@@ -160,7 +160,7 @@ class Result:
         """The values, statistics and properties of every scored query."""
         # Another run of the same queries may have written the files again since the manifest of
         # this result was read.
-        return read_values(self.folder, read_manifest(self.folder).value_files)
+        return read_values(self.folder, read_manifest(self.folder).value_file_hashes)
 
     @property
     def times(self) -> ColdTimes:

@@ -180,7 +180,7 @@ class Run:
                 return f"the run of its rankings is missing: {rankings}"
             if self.is_scored:
                 read_scores(self.folder)
-                check_tables(self.folder, self.manifest.value_files)
+                check_tables(self.folder, self.manifest.value_file_hashes)
             for log in LOGS:
                 log.check(self.folder, self.manifest.logs.get(log.file))
         except StoreError as error:
@@ -279,18 +279,18 @@ class Run:
             status="finished",
             error=None,
             logs=logs,
-            value_files=files,
-            value_columns=hashes,
+            value_file_hashes=files,
+            value_column_hashes=hashes,
             command=_update_command(recorded=self.manifest.command, current=self.command),
             **entries,
         )
 
     def _write_values(self, name: str, columns: Mapping[str, Any], columns_sha256: str) -> str:
         """Write a table, unless its file was made of columns with this hash; return the file's."""
-        if self.manifest.value_columns.get(name) == columns_sha256:
+        if self.manifest.value_column_hashes.get(name) == columns_sha256:
             with suppress(OSError, DamageError, KeyError):
-                check_file(self.folder / name, self.manifest.value_files[name])
-                return self.manifest.value_files[name]  # it was made of these columns
+                check_file(self.folder / name, self.manifest.value_file_hashes[name])
+                return self.manifest.value_file_hashes[name]  # it was made of these columns
         encoded = encode_table(columns)
         write_file(self.folder / name, encoded)
         return hashlib.sha256(encoded).hexdigest()

@@ -68,9 +68,12 @@ def _explain_left_out(manifest: Manifest, stage: str, plugin_class: str) -> str:
         return "answers read from a file"
     if caches:
         return f"from a cache ({', '.join(caches)})"
-    n_timed, n_queries = manifest.timed_answers or 0, manifest.n_queries or 0
-    if stage == "generate" and n_timed < n_queries:  # a process was killed
-        return f"{n_timed} of {n_queries} answers were timed"
+    n_queries = manifest.n_queries or 0
+    timed = {"generate": manifest.timed_answers, "retrieve": manifest.timed_queries}
+    n_timed = timed.get(stage, n_queries) or 0
+    if n_timed < n_queries:  # a process was killed
+        what = "answers" if stage == "generate" else "rankings"
+        return f"{n_timed} of {n_queries} {what} were timed"
     return ""
 
 

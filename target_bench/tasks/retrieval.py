@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from target_bench.core.families import find_family, has_table_families
-from target_bench.core.metric import RANKINGS
+from target_bench.core.metric import OF_RANKINGS
 from target_bench.core.schema import NO_DATABASE, AnswerKind, Dataset, Query
 from target_bench.core.task import Predictions, Task, View
 from target_bench.metrics.retrieval import (
@@ -31,7 +31,7 @@ class TableRetrieval(Task[JudgedRankings]):
     name = "retrieval"
     title = "Table Retrieval"
     aliases = ("table_retrieval", "table_retrieval_task")
-    scores = RANKINGS
+    scores = OF_RANKINGS
     main = "recall"
     view = View("the tables of a corpus", "a ranking of tables")
     answer: ClassVar[AnswerKind] = "ranking"

@@ -8,7 +8,7 @@ from target_bench.core.cache_use import CacheWatch
 
 
 class _Noted:
-    answers_are_noted = True
+    records_cache_hits = True
 
 
 def test_what_was_computed_in_this_watch_is_not_read_from_a_cache() -> None:

@@ -164,8 +164,11 @@ def test_invalid_keywords(tmp_path: Path, given: dict[str, Any], message: str) -
 
 
 def test_retrieval_writes_no_prompts(tmp_path: Path) -> None:
-    (result,) = evaluate("bm25", "mini", tables=20, limit=2, out=tmp_path)
-    assert result.run.is_scored
+    tasks = ["retrieval", "table-to-text"]  # which is given its tables
+    results = evaluate(
+        "bm25", "mini", task=tasks, generator="gold", tables=20, limit=2, out=tmp_path
+    )
+    assert [result.run.is_scored for result in results] == [True, True]
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,11 @@ import pytest
 from target_bench import Corpus, compare, evaluate, load
 from target_bench.core.ranking import tie_order
 from target_bench.core.run_config import RunConfig
-from target_bench.core.schema import Query, TableId
+from target_bench.core.schema import Query, Retrieval, TableId
 from target_bench.data.reading import make_dataset
 from target_bench.data.selection import sample_queries
 from target_bench.data.tables import MemoryCorpus
+from target_bench.harness.score import _divides_ties
 from target_bench.harness.score_external import score_external
 from target_bench.harness.stored import score_again
 from target_bench.runs.result import Result
@@ -160,3 +161,9 @@ def test_a_limit_asks_a_sample_of_every_database(
     assert {query.id for query in sample_queries(given[::-1], n)} == {q.id for q in sample}
     if n == 10:
         assert sample[:6] != tuple(given[:6]), "not the first ones"
+
+
+def test_a_cutoff_beyond_a_ranking_divides_nothing() -> None:
+    ids = tuple(TableId("0", name) for name in "abcd")
+    ranking = Retrieval("q", ids, (4.0, 3.0, 2.0, 2.0)).take_cutoff(3)
+    assert [_divides_ties(k, ranking) for k in (2, 3, 100)] == [False, True, False]

@@ -48,3 +48,10 @@ def test_thirds_are_of_one_size() -> None:
 def test_a_score_that_is_never_defined_has_no_p_value() -> None:
     with pytest.raises(ValueError, match="undefined after every swap"):
         randomization_test(np.zeros((2, 2)), np.zeros((2, 2)))
+
+
+def test_a_rounded_tie_is_a_tie() -> None:
+    wins = np.ones(15)
+    for tie in (0.3, 0.1 + 0.2):
+        values = np.stack([np.append(wins, tie), np.append(np.zeros(15), 0.3)])
+        assert randomization_tests(values, [(0, 1)]) == [2 * 0.5**15]

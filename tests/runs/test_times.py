@@ -153,3 +153,10 @@ def test_works_of_two_threads_may_overlap() -> None:
         assert builtins.__import__ is not before
     thread.join(PATIENCE)
     assert builtins.__import__ is before
+
+
+@pytest.mark.parametrize("n_timed", [100, 99])
+def test_times_of_a_process_that_was_killed_are_left_out(n_timed: int) -> None:
+    entries = {"seconds": SECONDS, "queries": 100, "timed_queries": n_timed}
+    times = read_cold_times(_with({"retriever": BM25}, **entries))
+    assert ("retrieve" in times.seconds) is (n_timed == 100)

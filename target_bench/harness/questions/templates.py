@@ -82,6 +82,7 @@ class TemplateWriter:
         targets = _find_targets(view)
         if not targets:
             self.dropped[NO_QUESTION] += 1
+            return None
         # Every round shuffles in the same way, so that no question of a table comes twice, and then
         # draws words of its own.
         seed_random(self._seed, table).shuffle(targets)

@@ -100,7 +100,7 @@ class SweepCell:
         return " | ".join(self.parts)
 
     def to_json(self) -> dict[str, Any]:
-        """Return its number and options, without credentials and paths of this machine.
+        """Return its number and options, without credentials and the folder of a prompt.
 
         Options that its task does not read are None.
         """

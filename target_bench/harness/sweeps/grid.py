@@ -30,9 +30,10 @@ MAX_CELLS = 10_000
 """More are surely a mistake: even to plan them would take hours."""
 
 Options = dict[str, Any]
-"""Option of ``run`` -> its value in one cell: where the file has a list, one of its alternatives.
+"""Option of ``run``, or entry that is a list, -> its value in one cell.
 
-``retrievers.gpus`` -> GPUs that the retriever needs, and so on.
+As in ``{"corpora": "mini", "split": None, "retrievers": "bm25", "retrievers.gpus": 0.0}``, with the
+GPUs that the retriever needs.
 """
 
 _OPTION_BY_LIST = {option.axis: name for name, option in OPTIONS.items() if option.axis}

@@ -24,9 +24,9 @@ from target_bench.core.settings import split_name
 from target_bench.core.task import Task, given_tables
 from target_bench.data.load import pair_with_corpora
 from target_bench.harness.begin import (
+    count_prompt_tables,
     identify_answers,
     identify_rankings,
-    limit_prompt_tables,
     make_prompter,
 )
 from target_bench.harness.consent import Estimate, estimate_generator, estimate_judge
@@ -300,7 +300,7 @@ def _estimate_requests(
     queries: Sequence[Query] = [q for q in dataset.queries if q.id not in answered]
     if not queries:
         return None
-    n_tables = limit_prompt_tables(prepared.cell.config, task, dataset, retriever)
+    n_tables = count_prompt_tables(prepared.cell.config, task, dataset, retriever)
     rankings = RANKINGS.read(rankings_folder) if rankings_folder else {}
     are_ranked = all(query.id in rankings and rankings[query.id].error is None for query in queries)
     n_per_sampled = 1.0

@@ -52,6 +52,7 @@ class Sweep:
         Raises:
             ConfigError: the file, or what it asks for, is invalid; with its entry each.
             DataError: a corpus is missing or broken.
+            PluginError: a plug-in cannot be made.
         """
         yaml_file = YamlFile.read(Path(file))
         name = read_name(yaml_file)

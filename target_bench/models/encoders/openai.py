@@ -118,7 +118,7 @@ class OpenAIEmbeddings(Encoder):
 
     def notes(self) -> Sequence[str]:
         """Return a note on requests and their cost."""
-        notes = self._server.note_other_models()
+        notes = self._server.describe_other_models()
         if not self._n_embedded:
             return notes
         price = self.prices and self._n_tokens * self.prices["input"] / 1e6

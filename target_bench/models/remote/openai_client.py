@@ -125,8 +125,8 @@ class ModelServer:
             "/"
         )
 
-    def note_other_models(self) -> list[str]:
-        """Say which other models the replies named."""
+    def describe_other_models(self) -> list[str]:
+        """Return a note on each other model that the replies named."""
         return [
             f"{self.address} names the model {name!r} in its replies ({n:,}), and "
             f"{self.settings.model!r} was asked"

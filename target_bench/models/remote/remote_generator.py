@@ -41,7 +41,7 @@ class RemoteGenerator(Generator):
 
     paid = True
     converses: ClassVar[bool] = True
-    answers_are_noted: ClassVar[bool] = True  # its cache records its own hits
+    records_cache_hits: ClassVar[bool] = True  # read by ``cache_use.note_cached_answers``
     concurrency: int
     cache: bool
 
