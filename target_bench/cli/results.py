@@ -39,8 +39,9 @@ def print_results(results: "Sequence[Result]", on_data: Sequence[str], every: bo
         for sentence in describe_run(group):
             say_wrapped(sentence)
         say("")
-        table, *others = make_group_tables(group, every)
-        print_tables(replace(table, title=""), *others, *make_slice_tables(group))
+        tables = make_group_tables(group, every)  # none where no query has gold tables
+        first = [replace(table, title="") for table in tables[:1]]
+        print_tables(*first, *tables[1:], *make_slice_tables(group))
         for result in group:
             for block in summarize_answers(result):
                 if every or block.is_always_shown:

@@ -38,6 +38,8 @@ def folder_of(
         if not strict:
             return folder
     root = os.environ.get(ENVIRONMENT)
+    if root and not Path(root).is_dir():
+        raise _explain_missing(plugin, f"${ENVIRONMENT}={root}: there is no such folder", split)
     if root and (Path(root) / name).is_dir():
         return Path(root) / name
     from target_bench.data import download

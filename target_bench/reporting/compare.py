@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.text_tables import count_noun
 from target_bench.metrics.scores import (
     canonical_name,
     choose_metric_between_runs,
@@ -156,6 +157,12 @@ def compare_results(
         corpus for corpus, group in groups.items() if any(r.per_query.are_synthetic for r in group)
     ]
     remarks = [f"{why}."] if why else []
+    for corpus, by_name in systems.items():
+        where = "" if len(systems) == 1 else f"{corpus}: "
+        for name, run in by_name.items():
+            if n_failed := run.stored.n_failed:
+                of_all = count_noun(run.stored.n_queries, "query")
+                remarks.append(f"{where}{name} failed on {n_failed:,} of {of_all}, scored 0.")
     if synthetic:
         where = "" if len(groups) == 1 else f"{', '.join(synthetic)}: "
         remarks.insert(0, f"{where}{SYNTHETIC}")

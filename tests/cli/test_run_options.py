@@ -91,3 +91,14 @@ def test_several_corpora_and_cutoffs(inside: Inside, tmp_path: Path) -> None:
     table = shown.partition(" method ")[2]
     assert shown.count(" method ") == 1
     assert all(name in table for name in ("bm25", "random"))
+
+
+def test_questions_without_gold_are_ranked_and_not_scored(inside: Inside, tmp_path: Path) -> None:
+    """By several retrievers, whose rankings a report shows side by side."""
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / "cities.csv").write_text("name,mayor\nOslo,Ann\n")
+    (tmp_path / "shop" / "queries.csv").write_text("query_id,query\nq,mayor of Oslo\n")
+    done = inside("run", tmp_path / "shop", "--retriever", "bm25", "--retriever", "rows")
+    assert done.code == 0
+    assert "No question has a reference: nothing is scored." in done.out
+    assert "target-bench report" in done.out

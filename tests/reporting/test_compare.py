@@ -1,6 +1,7 @@
 """Stored runs side by side."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,14 +11,14 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from target_bench import read_run
+from target_bench import Corpus, TableId, evaluate, read_run
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.metrics import stats
 from target_bench.reporting import layouts
 from target_bench.reporting.compare import check_comparable, compare
 from target_bench.reporting.rows import Comparison, Difference
 from target_bench.runs.score_tables import metric_column
-from tests.builders import Record, only, rewrite
+from tests.builders import Record, Recorder, only, rewrite
 from tests.runs.stored import Runs
 from tests.target import TARGET
 
@@ -271,3 +272,22 @@ def test_five_queries_are_too_few(tmp_path: Path) -> None:
     difference = _difference(comparison, "recall@1")
     assert (difference.p, difference.detectable) == (0.0625, None)
     assert "recall@1: 5 queries are too few to show any difference at p < .05" in str(comparison)
+
+
+class Half:
+    """Fails on every second query."""
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        self.ids, self.n_asked = list(corpus.ids), 0
+
+    def retrieve(self, query: str, top_k: int) -> Sequence[TableId]:
+        self.n_asked += 1
+        if self.n_asked % 2:
+            raise ValueError("no")
+        return self.ids[:top_k]
+
+
+def test_failures_are_told(tmp_path: Path) -> None:
+    observer = Recorder()
+    results = evaluate([Half(), "bm25"], "mini", limit=20, out=tmp_path, observer=observer)
+    assert "Half failed on 10 of 20 queries, scored 0." in str(compare(results))
