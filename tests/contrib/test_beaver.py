@@ -83,7 +83,7 @@ def test_tables_and_questions(tmp_path: Path) -> None:
         ("dev_dw", {}, "dev_dw.json.gz: expected a list"),
         ("dev_nw", [{"question": "?"}], "question 1: no field 'gold_tables'"),
         ("dev_dw", [{**WAREHOUSE, "mapping": []}], "'mapping'"),
-        ("dev_dw", [{**WAREHOUSE, "gold_tables": [None]}], "'gold_tables' .* but holds None"),
+        ("dev_dw", [{**WAREHOUSE, "gold_tables": [None]}], "'gold_tables': .*, found None"),
     ],
 )
 def test_broken_files(tmp_path: Path, name: str, content: Any, fault: str) -> None:

@@ -69,8 +69,8 @@ def ask(
     from target_bench import ask
 
     query = ask("mini", n=20).queries[0]
-    print(query.text)  # 1980 Summer Olympics medal table: what is listed as gold for Poland?
-    print(query.answer, query.gold[0])  # 3 0/olympics-1980-medals
+    print(query.text)  # 2016 Summer Olympics medal table: what is the rank of China?
+    print(query.answer, query.gold[0])  # 3 0/olympics-2016-medals
     ```
 
     A table that gives the same answer is gold, too; a question to which another table gives another
