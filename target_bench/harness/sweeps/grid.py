@@ -73,7 +73,7 @@ def read_cells(file: YamlFile, out: Path | None = None) -> list[SweepCell]:
 
 
 def _read_shared(file: YamlFile) -> Options:
-    """Return the options that all cells share, and check the names of all entries."""
+    """Return the options that all cells share, and collect what is wrong with entries."""
     entries = [*_LISTS, *_SHARED, "name"]
     for entry in file.content:
         with file.collect_problems(file.locate(entry)):
@@ -84,7 +84,6 @@ def _read_shared(file: YamlFile) -> Options:
         value = file.content.get(name, RunConfig.model_fields[name].default)
         with file.collect_problems(file.locate(name)):
             shared[name] = read_option(name, value, file.locate(name))
-    file.raise_problems()
     return shared
 
 

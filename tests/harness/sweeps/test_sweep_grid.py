@@ -69,6 +69,17 @@ def test_what_cannot_be(tmp_path: Path, text: str, message: str) -> None:
     assert f"s.yaml: {message}" in str(error.value)
 
 
+def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as error:
+        _cells(tmp_path, "retrievers: x\nlimit: 0\ntopk: 5\ncorpora: [{name: mini, foo: 1}]")
+    told = [line.partition(": ")[2] for line in str(error.value).splitlines()]
+    assert [line.split(":")[0].split("=")[0] for line in told] == [
+        "topk",
+        "limit",
+        "corpora[0].foo",
+    ]
+
+
 def _retrievers(folder: Path, text: str) -> list[str | None]:
     return [cell.retriever for cell in _cells(folder, f"corpora: mini\nretrievers:\n{text}")]
 
