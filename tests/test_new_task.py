@@ -11,7 +11,7 @@ import pytest
 
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.reporting.leaderboard.card import read_card
-from target_bench.reporting.leaderboard.pack import pack
+from target_bench.reporting.leaderboard.pack import pack, publish_all
 from target_bench.runs.result import Result, read_run
 from target_bench.runs.score_tables import summarize_answers
 from tests.builders import Recorder
@@ -217,7 +217,7 @@ def test_a_task_that_is_not_installed_is_not_packed(files: Path) -> None:
     with pytest.raises(
         ConfigError, match="'row_to_text' is not registered; offer it in an installed"
     ):
-        pack([result.folder], read_card(files / "card.yaml"), files / "a.tbs.zip")
+        pack(publish_all([result.folder]), read_card(files / "card.yaml"), files / "a.tbs.zip")
 
 
 CARD = """

@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks.leaderboard import theirs
 from target_bench import evaluate
 from target_bench.reporting.leaderboard.card import read_card
-from target_bench.reporting.leaderboard.pack import pack
+from target_bench.reporting.leaderboard.pack import pack, publish_all
 
 HERE = Path(__file__).parent
 CUTOFFS = (1, 5, 10)
@@ -58,7 +58,9 @@ def pack_baseline(name: str, board: Path, work: Path) -> None:
         ]
         print(f"{name} on {corpus}: {result['recall@10']:.3f}", flush=True)
         folders.append(result.folder)
-    pack(folders, read_card(HERE / "cards" / f"{name}.yaml"), board / f"{name}.tbs.zip")
+    pack(
+        publish_all(folders), read_card(HERE / "cards" / f"{name}.yaml"), board / f"{name}.tbs.zip"
+    )
 
 
 if __name__ == "__main__":

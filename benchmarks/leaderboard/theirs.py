@@ -34,7 +34,7 @@ from target_bench import load
 from target_bench.core.errors import DataError
 from target_bench.harness.score_external import score_file
 from target_bench.reporting.leaderboard.card import Card
-from target_bench.reporting.leaderboard.pack import pack
+from target_bench.reporting.leaderboard.pack import pack, publish_all
 from target_bench.runs.result import Result
 
 HERE = Path(__file__).parent
@@ -80,7 +80,9 @@ def systems() -> dict[str, dict[str, Any]]:
 def submit(name: str, system: Mapping[str, Any], folder: Path) -> Path:
     """Write the submission of a system; errors as for ``scores_of``."""
     with _runs(name, system) as runs:
-        return pack([run.folder for run in runs], _card(system), folder / f"{name}.tbs.zip")
+        return pack(
+            publish_all([run.folder for run in runs]), _card(system), folder / f"{name}.tbs.zip"
+        )
 
 
 def scores_of(name: str, system: Mapping[str, Any]) -> dict[str, dict[str, float]]:

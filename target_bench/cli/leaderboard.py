@@ -90,21 +90,21 @@ def submit(
         option("A YAML file that describes the system; without it, one to fill in is shown."),
     ] = None,
 ) -> None:
-    """Refuse what cannot be packed, read the card, pack and say what was packed."""
+    """Pack runs with a card; a run that cannot be submitted is refused before a card is read."""
     from target_bench.reporting.leaderboard.card import read_card
-    from target_bench.reporting.leaderboard.pack import add_retrievals, pack, publish
+    from target_bench.reporting.leaderboard.pack import pack, publish_all
     from target_bench.runs.find import find_run
 
-    folders = add_retrievals([find_run(run, RUNS) for run in runs])
-    names = {publish(folder)[0].corpus for folder in folders}  # a refused run needs no card
+    published = publish_all([find_run(run, RUNS) for run in runs])  # a refused run needs no card
     if card is None:
-        corpora = ", ".join(f"{name}: no" for name in sorted(names))
+        names = sorted({run.corpus for run, _ in published.values()})
+        corpora = ", ".join(f"{name}: no" for name in names)
         raise ConfigError(
             "--card: name a YAML file that describes the system, such as\n\n"
             f"{CARD.format(corpora=corpora)}"
         )
-    path = pack(folders, read_card(card), out)
-    typer.echo(f"{path}: {count_noun(len(folders), 'run')}, {path.stat().st_size:,} bytes")
+    path = pack(published, read_card(card), out)
+    typer.echo(f"{path}: {count_noun(len(published), 'run')}, {path.stat().st_size:,} bytes")
 
 
 @app.command("verify", help=VERIFY_HELP)

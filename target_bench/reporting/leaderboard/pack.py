@@ -22,7 +22,7 @@ from target_bench.reporting.leaderboard.submission import (
     RefusedError,
     RunManifest,
     check_lines,
-    check_repeatable,
+    check_reproducible,
     check_zip,
     read_runs,
 )
@@ -33,15 +33,14 @@ SETTINGS = {"sets", "timeout", "workers"}
 """Settings of a task that leave open what its metrics measure."""
 
 
-def pack(folders: Sequence[Path], card: Card, out: Path) -> Path:
-    """Write runs and a card as one file; the same runs and card make the same bytes."""
+def pack(published: Mapping[str, tuple[RunManifest, str]], card: Card, out: Path) -> Path:
+    """Write published runs and a card as one file; the same make the same bytes."""
     if not out.name.endswith(SUFFIX) or out.name == SUFFIX:
         raise ConfigError(f"-o {out}: the name of a submission ends in {SUFFIX}")
     members = {"card.yaml": yaml.safe_dump(card.model_dump(mode="json"), allow_unicode=True)}
-    for folder in add_retrievals(folders):
-        run, lines = publish(folder)
-        members[f"{folder.name}/manifest.json"] = run.model_dump_json(indent=1)
-        members[f"{folder.name}/{run.log.file}"] = lines
+    for folder, (run, lines) in published.items():
+        members[f"{folder}/manifest.json"] = run.model_dump_json(indent=1)
+        members[f"{folder}/{run.log.file}"] = lines
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(members):
@@ -59,13 +58,13 @@ def pack(folders: Sequence[Path], card: Card, out: Path) -> Path:
     return out
 
 
-def add_retrievals(folders: Sequence[Path]) -> list[Path]:
-    """Return run folders, and those of the rankings that their answers are built on, by name."""
+def publish_all(folders: Sequence[Path]) -> dict[str, tuple[RunManifest, str]]:
+    """Publish runs, and those of the rankings that their answers are built on, by name."""
     found = {folder.resolve() for folder in folders}
     for folder in list(found):
         if (name := read_manifest(folder).command.retrieval_run) is not None:
             found.add(folder.parent / name)
-    return sorted(found, key=lambda folder: (folder.name, folder))
+    return {folder.name: publish(folder) for folder in sorted(found)}
 
 
 def publish(folder: Path) -> tuple[RunManifest, str]:
@@ -119,7 +118,7 @@ def _check_publishable(folder: Path, manifest: Manifest, settings: Mapping[str, 
     """Refuse a run that others cannot repeat, or that is no result of a system on all queries."""
     asked, identity = manifest.command, manifest.identity
     try:
-        check_repeatable(str(folder), identity.task, _name_corpus(manifest), *asked.distractors)
+        check_reproducible(str(folder), identity.task, _name_corpus(manifest), *asked.distractors)
     except RefusedError as error:
         raise ConfigError(f"cannot be submitted: {error}") from None
     run = Result(folder).run

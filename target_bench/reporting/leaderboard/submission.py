@@ -254,7 +254,7 @@ def read_runs(archive: zipfile.ZipFile, card: Card) -> dict[str, RunManifest]:
     return runs
 
 
-def check_repeatable(where: str, task: str, *corpora: str) -> None:
+def check_reproducible(where: str, task: str, *corpora: str) -> None:
     """Refuse what others cannot load by its name: a task, a corpus, a set of distractors.
 
     Refuse also a task whose scores they cannot compute again.
@@ -282,7 +282,7 @@ def check_repeatable(where: str, task: str, *corpora: str) -> None:
 
 def _check_names(member: str, run: RunManifest) -> None:
     """See that task and corpora are registered here, and that the task is about such a run."""
-    check_repeatable(member, run.task, run.corpus, *run.distractors)
+    check_reproducible(member, run.task, run.corpus, *run.distractors)
     if run.sets and run.task != RANKING_TASK:
         raise RefusedError(f"{member}: sets: only {RANKING_TASK} is scored as sets of tables")
     task = run.make_task()

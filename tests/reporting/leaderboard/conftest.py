@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from target_bench.reporting.leaderboard.card import Card
-from target_bench.reporting.leaderboard.pack import pack
+from target_bench.reporting.leaderboard.pack import pack, publish_all
 from tests.cli.conftest import inside  # noqa: F401
 from tests.reporting.leaderboard import small
 from tests.reporting.leaderboard.forging import Files, files_of
@@ -47,13 +47,17 @@ def runs(retrieval_run: Path) -> list[Path]:
 @pytest.fixture(scope="session")
 def packed_bm25(runs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All tasks."""
-    return pack(runs, card(), tmp_path_factory.mktemp("packed") / "bm25.tbs.zip")
+    return pack(publish_all(runs), card(), tmp_path_factory.mktemp("packed") / "bm25.tbs.zip")
 
 
 @pytest.fixture(scope="session")
 def packed_retrieval(retrieval_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Table retrieval alone."""
-    return pack([retrieval_run], card(), tmp_path_factory.mktemp("packed") / "retrieval.tbs.zip")
+    return pack(
+        publish_all([retrieval_run]),
+        card(),
+        tmp_path_factory.mktemp("packed") / "retrieval.tbs.zip",
+    )
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from target_bench import AnswerJudge, Corpus, Retriever, TableId
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.corpora import load
 from target_bench.data.selection import select_queries
-from target_bench.reporting.leaderboard.pack import pack, publish_label
+from target_bench.reporting.leaderboard.pack import pack, publish_all, publish_label
 from target_bench.reporting.leaderboard.submission import RefusedError
 from target_bench.reporting.leaderboard.verify import verify
 from target_bench.runs.ranking_files import to_word, to_words
@@ -40,7 +40,7 @@ def test_the_same_runs_are_the_same_bytes(
     """Wherever they lie; the folder of a submission is made."""
     folders = sorted(runs[0].parent.iterdir())
     copies = [Path(shutil.copytree(f, tmp_path / "elsewhere" / f.name)) for f in folders]
-    again = pack(copies[::-1], card(), tmp_path / "new" / "again.tbs.zip")
+    again = pack(publish_all(copies[::-1]), card(), tmp_path / "new" / "again.tbs.zip")
     assert again.read_bytes() == packed_bm25.read_bytes()
 
 
@@ -65,7 +65,7 @@ def test_nothing_of_the_machine_or_the_data_is_packed(
     packed_bm25: Path, runs: list[Path], tmp_path: Path
 ) -> None:
     failing = _target(tmp_path).run(Failing())[0].folder
-    theirs = files_of(pack([failing], card(), tmp_path / "b.tbs.zip"))
+    theirs = files_of(pack(publish_all([failing]), card(), tmp_path / "b.tbs.zip"))
     everything = b"".join((files_of(packed_bm25) | theirs).values()).decode()
     assert '"error": "raised OSError"' in everything or '"error": "failed"' in everything
     home = str(Path.home()) + "/"
@@ -155,7 +155,7 @@ KINDS: dict[str, Callable[[Path], Result]] = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_submitted_is_accepted(tmp_path: Path, kind: str) -> None:
     result = KINDS[kind](tmp_path)
-    verified = verify(pack([result.folder], card(), tmp_path / "a.tbs.zip"))
+    verified = verify(pack(publish_all([result.folder]), card(), tmp_path / "a.tbs.zip"))
     scores = verified.scores[result.folder.name]
     assert scores.items() >= result.scores.items()
     if kind == "no table":
@@ -169,7 +169,7 @@ def test_a_submission_has_one_setting_of_a_system(tmp_path: Path) -> None:
     """Eight settings chosen on the test split were eight rows."""
     folders = [_target(tmp_path).run(f"bm25:k1={k1}")[0].folder for k1 in (1, 2)]
     with pytest.raises(ConfigError, match=r"the task and data of.*one setting.*\(chosen_on\)"):
-        pack(folders, card(), tmp_path / "a.tbs.zip")
+        pack(publish_all(folders), card(), tmp_path / "a.tbs.zip")
 
 
 class FirstGold(Retriever):
@@ -192,7 +192,7 @@ def test_what_reads_the_gold_is_refused(tmp_path: Path, retriever: Any, generato
     task = "question_answering" if generator else "retrieval"
     result = _target(tmp_path, task).run(retriever, generator=generator)[0]
     with pytest.raises(ConfigError, match="upper bound"):
-        pack([result.folder], card(), tmp_path / "a.tbs.zip")
+        pack(publish_all([result.folder]), card(), tmp_path / "a.tbs.zip")
 
 
 def test_runs_that_are_refused(tmp_path: Path, retrieval_run: Path) -> None:
@@ -201,7 +201,7 @@ def test_runs_that_are_refused(tmp_path: Path, retrieval_run: Path) -> None:
 
     def refuse(folder: Path, message: str, its_card: Any = None, name: str = "a.tbs.zip") -> None:
         with pytest.raises((ConfigError, StoreError), match=message):
-            pack([folder], its_card or card(), tmp_path / name)
+            pack(publish_all([folder]), its_card or card(), tmp_path / name)
 
     mini = load("mini")
     refuse(
@@ -227,7 +227,7 @@ def test_answers_that_a_model_judges(
     """No model is asked for a submission."""
     monkeypatch.setattr(AnswerJudge, "is_repeatable", False)
     with pytest.raises(ConfigError, match="a model judges answers to text_to_sql"):
-        pack(runs, card(), tmp_path / "a.tbs.zip")
+        pack(publish_all(runs), card(), tmp_path / "a.tbs.zip")
     with pytest.raises(RefusedError, match="a model judges"):
         verify(packed_bm25)
 
