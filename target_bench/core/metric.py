@@ -533,7 +533,7 @@ class Counts(_JsonCounts):
 
 @dataclass(frozen=True, slots=True)
 class AnswerCounts(_JsonCounts):
-    """How many queries were asked, answered and failed, and what their answers took.
+    """Counts of the queries that were asked, answered and failed; tokens and cost of answers.
 
     Attributes:
         asked: all queries of the split that the task is about (after ``limit``).

@@ -117,7 +117,7 @@ def load_once(
     observer: Observer,
     loaded: dict[Any, Dataset] | None = None,
 ) -> Dataset:
-    """Load a split unless ``loaded`` has it, put it there, and say what is peculiar about it."""
+    """Load a split, or take it from ``loaded``, which gets it; warn of what is odd in its data."""
     in_memory = isinstance(corpus, Dataset)
     key = (id(corpus) if in_memory else str(corpus), split, distractors)
     if loaded is not None and key in loaded:

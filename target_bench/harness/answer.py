@@ -119,7 +119,7 @@ def _ask(
     rankings: Mapping[str, Retrieval],
     observer: Observer,
 ) -> Iterator[Generation]:
-    """Yield an answer to each query, in any order, with what its prompt showed."""
+    """Yield the answer to each query, in any order, with the rows that its prompt showed."""
     if generator.look_up is not None:
         yield from map(generator.look_up, todo)
         return

@@ -52,8 +52,8 @@ def begin_run(
     manifest = make_manifest(
         identity, config, task, dataset, retriever, generator, rankings_run, sources
     )
-    # The name of a folder says that its rankings are only of the questions about one task; not
-    # where all are about it, which ``command.about`` says too.
+    # The name of a folder says that only the questions about one task were ranked. Where that are
+    # all questions of the split, ``only_about`` is None.
     about = dataset.only_about if generator is None else None
     run = open_run(config.out, _list_words(manifest, about), manifest)
     with run.locked(observer.waiting):
@@ -140,7 +140,7 @@ def make_command(
             "generator": generator.label,
             "generator_name": generator.name,
             "retrieval_run": rankings_run and rankings_run.folder.name,
-            "task": task.asked_as or task.name,  # a name of the user's own task may help, too
+            "task": task.asked_as or task.name,
             "prompting": config.prompt_json(),
         }
     masked = {

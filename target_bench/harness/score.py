@@ -336,7 +336,7 @@ def _read_retrieval(
 
 
 def check_query_ids(what: str, given: Mapping[str, object], dataset: Dataset) -> None:
-    """Check that all query ids are those of queries of the dataset."""
+    """Raise ``DataError`` for an id of a query that the dataset does not have."""
     known = {query.id for query in dataset.queries}
     unknown = [query_id for query_id in given if query_id not in known]
     if unknown:

@@ -12,7 +12,7 @@ from target_bench.core.schema import Query, Retrieval, TableId
 from target_bench.data.reading import make_dataset
 from target_bench.data.selection import sample_queries
 from target_bench.data.tables import MemoryCorpus
-from target_bench.harness.score import _divides_ties
+from target_bench.harness.score import score_rankings
 from target_bench.harness.score_external import score_external
 from target_bench.harness.stored import score_again
 from target_bench.runs.result import Result
@@ -164,6 +164,10 @@ def test_a_limit_asks_a_sample_of_every_database(
 
 
 def test_a_cutoff_beyond_a_ranking_divides_nothing() -> None:
-    ids = tuple(TableId("0", name) for name in "abcd")
+    ids = tuple(TableId("0", name) for name in NAMES[:4])
+    dataset = make_dataset(
+        load("mini").info, "test", [table(name) for name in NAMES[:9]], [Query("q", "?", ids[:1])]
+    )
     ranking = Retrieval("q", ids, (4.0, 3.0, 2.0, 2.0)).take_cutoff(3)
-    assert [_divides_ties(k, ranking) for k in (2, 3, 100)] == [False, True, False]
+    cut = [score_rankings(dataset, {"q": ranking}, k).counts.cut for k in (2, 3, 8)]
+    assert cut == [0, 1, 0]

@@ -261,7 +261,7 @@ def fail_cell(
 
 
 _DATA: dict[tuple[Any, ...], dict[Any, Dataset]] = {}
-"""What was loaded for the last split: cells of one split follow each other."""
+"""The data of the last cell: the next cell is often of the same split."""
 
 
 def share_data(cell: SweepCell) -> dict[Any, Dataset]:
