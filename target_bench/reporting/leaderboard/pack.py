@@ -64,7 +64,19 @@ def publish_all(folders: Sequence[Path]) -> dict[str, tuple[RunManifest, str]]:
     for folder in list(found):
         if (name := read_manifest(folder).command.retrieval_run) is not None:
             found.add(folder.parent / name)
-    return {folder.name: publish(folder) for folder in sorted(found)}
+    published: dict[str, tuple[RunManifest, str]] = {}
+    folder_of: dict[str, Path] = {}
+    for folder in sorted(found):
+        run, lines = publish(folder)
+        first = folder_of.setdefault(folder.name, folder)
+        # The rankings below answers of two folders may be there twice.
+        if first != folder and lines != published[folder.name][1]:
+            raise ConfigError(
+                f"{first} and {folder} have the same name and other predictions, but a submission "
+                "holds one of them: leave one out, with the answers that are built on it"
+            )
+        published.setdefault(folder.name, (run, lines))
+    return published
 
 
 def publish(folder: Path) -> tuple[RunManifest, str]:

@@ -2,6 +2,7 @@
 
 import json
 import platform
+import random
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -170,6 +171,26 @@ def test_a_submission_has_one_setting_of_a_system(tmp_path: Path) -> None:
     folders = [_target(tmp_path).run(f"bm25:k1={k1}")[0].folder for k1 in (1, 2)]
     with pytest.raises(ConfigError, match=r"the task and data of.*one setting.*\(chosen_on\)"):
         pack(publish_all(folders), card(), tmp_path / "a.tbs.zip")
+
+
+class Unrepeatable(Retriever):
+    """Other tables at each call, as of a model that samples."""
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        self.ids = corpus.ids
+
+    def retrieve(self, query: str, top_k: int) -> list[TableId]:
+        return random.SystemRandom().sample(list(self.ids), top_k)
+
+
+def test_runs_of_the_same_name(retrieval_run: Path, tmp_path: Path) -> None:
+    """Of two ``--out`` folders: one silently took the place of the other."""
+    same = Path(shutil.copytree(retrieval_run, tmp_path / "same" / retrieval_run.name))
+    assert publish_all([retrieval_run, same]) == publish_all([retrieval_run])
+    folders = [_target(tmp_path / name).run(Unrepeatable())[0].folder for name in ("a", "b")]
+    assert folders[0].name == folders[1].name
+    with pytest.raises(ConfigError, match=r"a/runs/.* and .*b/runs/.* the same name and other"):
+        publish_all(folders)
 
 
 class FirstGold(Retriever):
