@@ -7,7 +7,7 @@ import typer
 
 from target_bench.cli import options
 from target_bench.cli.options import argument, option
-from target_bench.cli.output import fold_notes, print_as
+from target_bench.cli.output import expand_patterns, fold_notes, print_as
 from target_bench.core.errors import ConfigError
 from target_bench.core.run_config import RUNS
 
@@ -60,11 +60,12 @@ def gate(
     every_note: options.Notes = False,
 ) -> None:
     """Check the rules, write the files, print the table."""
-    if context.args:
-        named = ", ".join([run, *context.args])
+    run, *others = expand_patterns([run, *context.args])
+    if others:
         raise ConfigError(
-            f"--run is one run, and {1 + len(context.args)} are named: {named}. If a pattern "
-            "matches several runs, name the one to check, or run it into a new folder (--out)"
+            f"--run is one run, and {1 + len(others)} are named: {', '.join([run, *others])}. If a "
+            "pattern matches several runs, name the one to check, or run it into a new folder "
+            "(--out)"
         )
     if update:
         if fail_on:

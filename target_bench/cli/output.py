@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import replace
+from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -166,6 +167,33 @@ def check_output(path: Path, option: str, example: str) -> None:
         raise StoreError(
             f"{path} cannot be written: {folder} {why}. Choose another place with {option}."
         )
+
+
+def expand_patterns(runs: Sequence[str]) -> list[str]:
+    """Return the runs that are named; of a pattern such as ``runs/*``, those that are finished.
+
+    A shell replaces a pattern by names: several are one if no other run of their folder begins as
+    they do.
+    """
+    from target_bench.runs.find import is_folder_of_runs, list_run_folders
+    from target_bench.runs.run import Run
+
+    named = [name for run in runs for name in sorted(glob(run)) or [run]]  # noqa: PTH207 (/abs/*)
+    folders = [Path(name) for name in named]
+    beginning = os.path.commonprefix([folder.name for folder in folders])  # noqa: RUF071 (of names)
+    parents = filter(is_folder_of_runs, {folder.parent for folder in folders})
+    beside = [folder for parent in parents for folder in list_run_folders(parent)]
+    alike = {folder for folder in beside if folder.name.startswith(beginning)}
+    is_pattern = len(named) > len(runs) or (len(named) > 1 and set() < alike <= set(folders))
+    unfinished = [folder for folder in folders if folder in alike and not Run(folder).is_scored]
+    if not is_pattern or not unfinished or len(unfinished) == len(named):
+        return named
+    warning = (
+        f"Warning: left out, as not finished: {', '.join(map(str, unfinished))}; the command that "
+        f"began a run finishes it (its options: target-bench runs show {unfinished[0]})"
+    )
+    typer.echo(visible(warning), err=True)
+    return [str(folder) for folder in folders if folder not in unfinished]
 
 
 def _sort_by_corpus(results: "list[Result]") -> "Results":

@@ -48,7 +48,7 @@ def find_newest_runs(
         shared: what all must have in common, as ``COMPARED``.
         labels: the newest data on which all systems with these labels were run are taken.
     """
-    results, n_unreadable = _read_finished(root)
+    results, unread = _read_finished(root)
     if not results:
         raise StoreError(f"{root}: holds no finished run; target-bench run mini makes some")
     used = _find_used_rankings(results)
@@ -57,7 +57,7 @@ def find_newest_runs(
         if {result.command.label for result in systems}.issuperset(labels):
             baseline = min(systems, key=_baseline_key)
             others = [result.folder for result in systems if result is not baseline]
-            sentence = _describe_left_out(left_out, n_unreadable, root)
+            sentence = _describe_left_out(left_out + unread, root)
             return NewestRuns([baseline.folder, *others], sentence)
     return NewestRuns([], None)
 
@@ -68,7 +68,7 @@ def find_newest_runs_of_corpora(root: Path) -> NewestRuns:
     A corpus on which the baseline was not run is left out.
     """
     first = find_newest_runs(root)
-    results, n_unreadable = _read_finished(root)
+    results, unread = _read_finished(root)
     newest = [result for result in results if result.folder in first.folders][-1]
     newest_of_corpus = {  # results come oldest first, so the newest of a corpus stays
         result.identity.corpus: result
@@ -84,22 +84,25 @@ def find_newest_runs_of_corpora(root: Path) -> NewestRuns:
             added += [system.folder for system in systems]
     others = [result for result in results if result.folder not in added]
     _, left_out = _find_systems(newest, others, COMPARED, used)
-    sentence = _describe_left_out(left_out, n_unreadable, root)
+    sentence = _describe_left_out(left_out + unread, root)
     return NewestRuns([*first.folders, *added], sentence)
 
 
-def _read_finished(root: Path) -> tuple[list[Result], int]:
-    """Return the finished runs, oldest first, and how many more cannot be read."""
-    results, n_unreadable = [], 0
+def _read_finished(root: Path) -> tuple[list[Result], Counter[str]]:
+    """Return the finished runs, oldest first, and reason -> number of the other runs."""
+    results: list[Result] = []
+    unread: Counter[str] = Counter()
     for result in map(Result, list_run_folders(root)):
-        if result.run.is_scored:
-            try:
-                _ = result.rankings_result.run.manifest, result.scores  # read here, to raise here
-            except StoreError:
-                n_unreadable += 1
-            else:
-                results.append(result)
-    return sorted(results, key=_read_start), n_unreadable
+        if not result.run.is_scored:
+            unread["not finished (runs list)"] += 1
+            continue
+        try:
+            _ = result.rankings_result.run.manifest, result.scores  # read here, to raise here
+        except StoreError:
+            unread["that cannot be read (runs list)"] += 1
+        else:
+            results.append(result)
+    return sorted(results, key=_read_start), unread
 
 
 def _read_start(result: Result) -> float:
@@ -184,13 +187,10 @@ def _baseline_key(result: Result) -> tuple[bool, bool, float]:
     return result.identity.is_bound, not is_plain_bm25, _read_start(result)
 
 
-def _describe_left_out(left_out: Counter[str], n_unreadable: int, root: Path) -> str | None:
-    counts = Counter(left_out)
-    if n_unreadable:
-        counts["that cannot be read (runs list)"] = n_unreadable
-    if not counts:
+def _describe_left_out(left_out: Counter[str], root: Path) -> str | None:
+    if not left_out:
         return None
-    (first, n), *others = counts.most_common()
+    (first, n), *others = left_out.most_common()
     reasons = [f"{count_noun(n, 'run')} {first}", *(f"{n} {reason}" for reason, n in others)]
     return (
         f"Left out: {', '.join(reasons)}. To choose runs, name them: target-bench runs list --out "

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,26 @@ def test_exit_codes(inside: Inside, runs: Runs) -> None:
     assert "runs list" in inside.bad(2, "compare", runs.bm25, "nothing")
     (runs.tfidf / "scores.json").unlink()
     assert "not finished" in inside.bad(4, "compare", runs.bm25, runs.tfidf)
+
+
+@pytest.mark.parametrize("in_quotes", [True, False])
+def test_an_unfinished_run_of_a_pattern_is_left_out(
+    inside: Inside, runs: Runs, in_quotes: bool
+) -> None:
+    """A shell has replaced the pattern by the names, if it is not in quotes."""
+    for run in {*runs.root.iterdir()} - {runs.bm25, runs.tfidf, runs.first}:
+        shutil.rmtree(run)
+    (runs.first / "scores.json").unlink()
+    pattern = ["runs/*"] if in_quotes else sorted(Path("runs").iterdir())
+    warning = f"left out, as not finished: runs/{runs.first.name}; the command that began"
+    document = json.loads(inside.telling(warning, "compare", *pattern, "--json"))
+    assert document["systems"] == ["bm25", "tfidf"]
+    inside.telling(warning, "report", *pattern)
+    assert "not finished" in inside.bad(4, "compare", runs.first, runs.tfidf)
+    assert "not finished" in inside.bad(4, "report", runs.first)
+    shutil.rmtree(runs.bm25)
+    pattern = ["runs/*"] if in_quotes else sorted(Path("runs").iterdir())
+    inside.telling(warning, "gate", "base.json", "--update", "--run", *pattern)
 
 
 def test_runs_of_several_corpora(inside: Inside, runs: Runs) -> None:

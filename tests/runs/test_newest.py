@@ -98,6 +98,14 @@ def test_a_run_that_cannot_be_read_is_left_out(tmp_path: Path, file: str) -> Non
     assert "Left out: 1 run that cannot be read (runs list)." in str(left_out)
 
 
+def test_an_unfinished_run_is_counted(tmp_path: Path) -> None:
+    whole, unfinished = _run(tmp_path, "bm25", "tfidf", **TINY)
+    (unfinished / "scores.json").unlink()
+    folders, left_out = find_newest_runs(tmp_path)
+    assert folders == [whole]
+    assert "Left out: 1 run not finished (runs list)." in str(left_out)
+
+
 def test_a_folder_without_a_finished_run(tmp_path: Path) -> None:
     (tmp_path / "retrieval-mini-test-bm25-0123456789ab").mkdir()
     with pytest.raises(StoreError, match="finished run"):
