@@ -1,7 +1,7 @@
 """Answering: every query is answered once from its tables and written to the run folder."""
 
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from target_bench.core import cache_use
@@ -58,9 +58,7 @@ def answer(
         requests = (prompted.request for prompted in write_prompts())
         label, plugin = generator.label, generator.plugin
         ask_if_paid(plugin, confirm, lambda: estimate_generator(plugin, label, requests))
-        any_done = any(each.error is None for each in answers.values())
-        batches = _ask_all(run, generator, todo, write_prompts, rankings, observer, any_done)
-        run.append(ANSWERS, answers, batches)
+        _ask_generator(run, generator, todo, write_prompts, rankings, answers, observer)
     if len(todo) < len(dataset.queries):
         warn_of_reuse(run, generator, observer)
     return {query.id: answers[query.id] for query in dataset.queries}
@@ -77,24 +75,28 @@ def _still_holds(
     return stored.error.startswith(_NOT_RETRIEVED) and rankings[query.id].error is not None
 
 
-def _ask_all(
+def _ask_generator(
     run: Run,
     generator: System,
     todo: Sequence[Query],
     write_prompts: Callable[[], Iterable[PromptedRequest]],
     rankings: Mapping[str, Retrieval],
+    answers: dict[str, Generation],
     observer: Observer,
-    any_done: bool,
-) -> Generator[Sequence[Generation], None, None]:
-    """Yield the answer to each query, and record the time; raise if the first all fail."""
+) -> None:
+    """Log the answer to each query, and record the time; raise if the first all fail.
+
+    ``answers`` holds those of before, and gets the new ones.
+    """
     plugin, label = generator.plugin, generator.label
     observer.stage(f"{label}: generate", total=len(todo))
+    any_done = any(each.error is None for each in answers.values())
     n_answers, n_asked, any_cached = 0, 0, False
     start, watch = time.perf_counter(), cache_use.CacheWatch()
     try:
-        with restore_process():
-            for generation in _ask(generator, todo, write_prompts, rankings, observer):
-                yield [generation]
+        with restore_process(), run.open_log(ANSWERS, answers) as append:
+            for generation in _generate_answers(generator, todo, write_prompts, rankings, observer):
+                append([generation])
                 n_answers += 1
                 any_cached = any_cached or bool(generation.cached)
                 observer.answered(generation)
@@ -112,7 +114,7 @@ def _ask_all(
         run.write_manifest(**add_times(run.manifest, "timed_answers", stages))
 
 
-def _ask(
+def _generate_answers(
     generator: System,
     todo: Sequence[Query],
     write_prompts: Callable[[], Iterable[PromptedRequest]],

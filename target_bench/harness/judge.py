@@ -1,7 +1,7 @@
 """Judging: every answer is judged once, as SQL is by running it, and written to the run folder."""
 
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from typing import Any
 
@@ -48,30 +48,26 @@ def judge(
         run.mark_running()
         ask_if_paid(task, confirm, lambda: estimate_judge(task, label, len(todo)))
         observer.stage(f"{label}: judge", total=len(todo))
-        judging = task_judge.make_judgements(todo, dataset, answers, rankings)
-        run.append(JUDGEMENTS, judgements, _time_judging(run, judging, observer))
+        start = time.perf_counter()
+        try:
+            with (
+                restore_process(),
+                run.open_log(JUDGEMENTS, judgements) as append,
+                closing(task_judge.make_judgements(todo, dataset, answers, rankings)) as judging,
+            ):
+                for judgement in judging:
+                    append([judgement])
+                    observer.advance(1)
+        finally:  # times add up over all times that the run was resumed
+            seconds = run.manifest.seconds
+            took = round(seconds.get("judge", 0.0) + time.perf_counter() - start, 6)
+            run.write_manifest(seconds={**seconds, "judge": took})
     judgements = {query.id: judgements[query.id] for query in dataset.queries}
     if todo or [*stored] != [*judgements]:
         run.mark_running()
         # in the order of the queries, without what was replaced
         JUDGEMENTS.write(run.folder, judgements.values())
     return judgements
-
-
-def _time_judging(
-    run: Run, judging: Generator[Judgement, None, None], observer: Observer
-) -> Generator[Sequence[Judgement], None, None]:
-    """Yield each judgement as a batch, and record the time at the end."""
-    start = time.perf_counter()
-    try:
-        with restore_process(), closing(judging):
-            for judgement in judging:
-                yield [judgement]
-                observer.advance(1)
-    finally:  # times add up over all times that the run was resumed
-        seconds = run.manifest.seconds
-        took = round(seconds.get("judge", 0.0) + time.perf_counter() - start, 6)
-        run.write_manifest(seconds={**seconds, "judge": took})
 
 
 def judge_answers(

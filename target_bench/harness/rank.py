@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Generator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -64,9 +64,12 @@ def rank(
             n_texts = len(dataset.corpus) + len(todo) + n_timed
             ask_if_paid(plugin, confirm, lambda: Estimate(retriever.label, n_texts))
     repeat_notes(run, retriever.label, observer)
-    if todo:
-        batches = _ask(run, retriever, dataset, config.top_k, todo, rankings, observer)
-        run.append(RANKINGS, rankings, batches)
+    if todo and retriever.look_up is not None:
+        with run.open_log(RANKINGS, rankings) as append:
+            append([retriever.look_up(query) for query in todo])
+        _record_times(run, retriever, dataset.seconds)
+    elif todo:
+        _ask_retriever(run, retriever, dataset, config.top_k, todo, rankings, observer)
     elif must_time:
         _embed(retriever, dataset, observer)
     elif not run.manifest.seconds:  # killed after the last query
@@ -89,61 +92,58 @@ def _select_complete(rankings: Mapping[str, Retrieval]) -> dict[str, Retrieval]:
     return {query_id: ranking for query_id, ranking in answered.items() if ranking.at}
 
 
-def _ask(
+def _ask_retriever(
     run: Run,
     retriever: System,
     dataset: Dataset,
     top_k: Sequence[int],
     todo: Sequence[Query],
-    records: Mapping[str, Retrieval],
+    rankings: dict[str, Retrieval],
     observer: Observer,
-) -> Generator[Sequence[Retrieval], None, None]:
-    """Have the corpus embedded and yield rankings batch by batch; raise if the first all fail.
+) -> None:
+    """Have the corpus embedded, and log rankings batch by batch; raise if the first all fail.
 
     A retriever whose ranking depends on k, as of one that reranks the first k tables, is asked at
-    each cutoff. ``Run.append`` adds each batch to ``records`` before it asks for the next.
+    each cutoff. ``rankings`` holds those of before, and gets the new ones.
     """
-    if retriever.look_up is not None:
-        yield [retriever.look_up(query) for query in todo]
-        _record_times(run, retriever, dataset.seconds)
-        return
     plugin, tables = retriever.plugin, dataset.corpus.shuffled
-    resumed = f"resumed after {len(records):,} queries: " if records else ""
-    any_done, asks_each_cutoff = bool(records), any(ranking.at for ranking in records.values())
+    resumed = f"resumed after {len(rankings):,} queries: " if rankings else ""
+    any_done, asks_each_cutoff = bool(rankings), any(each.at for each in rankings.values())
     probes = set() if asks_each_cutoff else _choose_probes(retriever, dataset, top_k)
     n_asked, seconds, size = 0, 0.0, get_batch_size(plugin)
     watch, embed = CacheWatch(), None
     try:
         embed = StageTime(_embed(retriever, dataset, observer), watch.take_hits())
         observer.stage(f"{retriever.label}: retrieve", total=len(todo))
-        while n_asked < len(todo):
-            batch = todo[n_asked : n_asked + size]
-            most_failures = None if any_done else MOST_FAILURES - n_asked
-            # Only the largest cutoff is timed: the others are no part of answering a query.
-            with times.time_work() as took:
-                rankings = retrieve_tables(
-                    plugin, batch, top_k[-1], tables, most_failures, retriever.reads_gold
-                )
-            seconds += took.seconds
-            batch = batch[: len(rankings)]  # only the first ones where all fail
-            verdict = _compare_cutoffs(plugin, dataset, top_k, probes, batch, rankings)
-            if verdict != "same":
-                probes = set()  # one difference is enough
-            if verdict == "depends on k":
-                asks_each_cutoff = True
-                earlier = [query for query in dataset.queries if query.id in records]
-                for i in range(0, len(earlier), size):
-                    before = [records[query.id] for query in earlier[i : i + size]]
-                    # logged again: the last record of a query counts
-                    yield _add_cutoffs(plugin, dataset, top_k, earlier[i : i + size], before)
-            if asks_each_cutoff:
-                rankings = _add_cutoffs(plugin, dataset, top_k, batch, rankings)
-            n_asked += len(rankings)
-            yield rankings
-            observer.advance(len(rankings))
-            any_done = any_done or any(ranking.error is None for ranking in rankings)
-            if not any_done and n_asked >= MOST_FAILURES:
-                raise _make_fault(retriever, dataset, todo[0], records[todo[0].id], n_asked)
+        with run.open_log(RANKINGS, rankings) as append:
+            while n_asked < len(todo):
+                batch = todo[n_asked : n_asked + size]
+                most_failures = None if any_done else MOST_FAILURES - n_asked
+                # Only the largest cutoff is timed: the others are no part of answering a query.
+                with times.time_work() as took:
+                    ranked = retrieve_tables(
+                        plugin, batch, top_k[-1], tables, most_failures, retriever.reads_gold
+                    )
+                seconds += took.seconds
+                batch = batch[: len(ranked)]  # only the first ones where all fail
+                verdict = _compare_cutoffs(plugin, dataset, top_k, probes, batch, ranked)
+                if verdict != "same":
+                    probes = set()  # one difference is enough
+                if verdict == "depends on k":
+                    asks_each_cutoff = True
+                    earlier = [query for query in dataset.queries if query.id in rankings]
+                    for i in range(0, len(earlier), size):
+                        before = [rankings[query.id] for query in earlier[i : i + size]]
+                        # logged again: the last record of a query counts
+                        append(_add_cutoffs(plugin, dataset, top_k, earlier[i : i + size], before))
+                if asks_each_cutoff:
+                    ranked = _add_cutoffs(plugin, dataset, top_k, batch, ranked)
+                n_asked += len(ranked)
+                append(ranked)
+                observer.advance(len(ranked))
+                any_done = any_done or any(ranking.error is None for ranking in ranked)
+                if not any_done and n_asked >= MOST_FAILURES:
+                    raise _make_fault(retriever, dataset, todo[0], rankings[todo[0].id], n_asked)
     finally:
         retrieve = StageTime(seconds, watch.take_hits(), n_asked)
         _record_times(run, retriever, dataset.seconds, embed, retrieve)

@@ -10,8 +10,8 @@ import json
 import os
 import platform
 import re
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import IO, Any, Literal, TypeVar
@@ -299,20 +299,22 @@ class Run:
         """Return query id -> record of a log; nothing where the user removed a damaged one."""
         return self._read(log) if (self.folder / log.file).exists() else {}
 
-    def append(
-        self, log: Log[T], records: dict[str, T], batches: Generator[Sequence[T], None, None]
-    ) -> None:
-        """Append each batch to a log and add it to the records, before the next one is made.
+    @contextmanager
+    def open_log(
+        self, log: Log[T], records: dict[str, T]
+    ) -> Iterator[Callable[[Sequence[T]], None]]:
+        """Open a log; yield a function that appends a batch to it, and adds it to the records.
 
         A killed process loses at most the batch that it was working on.
         """
         self.reused = False
-        # The log is opened first: a folder that cannot be written is reported before the work. The
-        # generator of batches records times when it ends or is closed: before the log is closed.
-        with log.open(self.folder) as append, closing(batches):
-            for batch in batches:
-                append(batch)
+        with log.open(self.folder) as write:
+
+            def append(batch: Sequence[T]) -> None:
+                write(batch)
                 records.update((log.query_id(record), record) for record in batch)
+
+            yield append
 
     def write_manifest(self, **entries: Any) -> None:
         """Replace entries of the manifest, by the names of its fields, and write it."""
