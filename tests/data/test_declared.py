@@ -265,6 +265,10 @@ def test_a_data_set_of_the_hub_whose_columns_are_named(
     server.dead = True
     (result,) = evaluate("bm25", "hf:me/qa", columns=COLUMNS, top_k=1, out=tmp_path / "runs")
     assert result.scores["recall@1"].value == 1
+    mixed = {"corpora": ["mini", "hf:me/qa"], "columns": COLUMNS, "retrievers": ["bm25"]}
+    Path("mixed.yaml").write_text(json.dumps(mixed))
+    done = CliRunner().invoke(app, ["sweep", "mixed.yaml", "--dry-run"])
+    assert (done.exit_code, "0 of 280" in done.output) == (0, True), (done.output, done.exception)
     dataset = load(f"hf:me/qa:{COLUMNS}")
     assert (len(dataset.corpus), len(dataset.queries), dataset.info.splits) == (
         4,

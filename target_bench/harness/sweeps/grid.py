@@ -17,6 +17,7 @@ from target_bench.core.run_config import (
     OPTIONS,
     PROMPT_OPTIONS,
     RunConfig,
+    add_columns,
     options_read,
     read_option,
 )
@@ -61,6 +62,10 @@ def read_cells(file: YamlFile, out: Path | None = None) -> list[SweepCell]:
     """Return the cells of a sweep, those of one split together, numbered from 1."""
     shared = _read_shared(file)
     lists = [_read_list(entry, file) for entry in _LISTS]
+    if (columns := shared.pop("columns", None)) and lists[0]:  # of the corpora of the hub alone
+        with file.collect_problems(str(file.path)):
+            names = add_columns([options["corpora"] for options in lists[0]], columns)
+            lists[0] = [o | {"corpora": name} for o, name in zip(lists[0], names, strict=True)]
     file.raise_problems()
     shared["out"] = (out or shared["out"]).resolve()
     cells: list[SweepCell] = []

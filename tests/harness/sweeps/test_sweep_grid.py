@@ -57,6 +57,7 @@ PLAIN = "corpora: mini\nretrievers: bm25\n"
         (f"{PLAIN}generators:\n  - {{label: x}}", "generators[0]: expected a name or {name: ..."),
         (f"{PLAIN}generators: [a=gold, a=empty]", "generators: 'a=gold' and 'a=empty'"),
         (f"{PLAIN}limit: x\nlatency: y", "limit='x': expected a whole number from 1\n"),
+        (f"{PLAIN}columns: query=q", "columns='query=q': for a data set of the hub"),
         (f"{PLAIN}tasks: [retrieval, retrival]", "tasks: unknown task 'retrival'"),
         ("retrievers: x\ncorpora: {name: mini, spilts: d}", "corpora.spilts: unknown key 'spilts'"),
         ("retrievers: x\ncorpora: ", "corpora: the list is empty"),
