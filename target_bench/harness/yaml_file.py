@@ -69,7 +69,7 @@ class YamlFile:
         """Keep an error of the block for ``raise_problems``: a user is told all at once."""
         try:
             yield
-        except (ConfigError, DataError) as error:
+        except (ConfigError, DataError, PluginError) as error:
             self.add_problem(where, error)
 
     def add_problem(self, where: str, error: TargetBenchError) -> None:

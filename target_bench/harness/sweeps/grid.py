@@ -1,17 +1,18 @@
 """From a sweep's file to its cells: a list is a list of alternatives, cells are their product."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import product
+from itertools import chain, product
 from math import inf, prod
 from pathlib import Path
 from typing import Any
 
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError, unknown_name
-from target_bench.core.registry import find_task, spell_task
+from target_bench.core.observer import Observer
+from target_bench.core.registry import find_task, make_task, spell_task
 from target_bench.core.run_config import (
     EXTRACTIVE,
     OPTIONS,
@@ -21,10 +22,11 @@ from target_bench.core.run_config import (
     options_read,
     read_option,
 )
-from target_bench.core.settings import check_names_differ
+from target_bench.core.settings import check_names_differ, split_name
 from target_bench.data import distractors
-from target_bench.data.load import loader, split_of
+from target_bench.data.load import HUB_PREFIX, loader, split_of
 from target_bench.harness.sweeps.cell import SweepCell
+from target_bench.harness.systems import make_generator, make_retriever
 from target_bench.harness.yaml_file import PLUGINS, YamlFile, spell_plugin
 
 MAX_CELLS = 10_000
@@ -66,14 +68,18 @@ def read_cells(file: YamlFile, out: Path | None = None) -> list[SweepCell]:
         with file.collect_problems(str(file.path)):
             names = add_columns([options["corpora"] for options in lists[0]], columns)
             lists[0] = [o | {"corpora": name} for o, name in zip(lists[0], names, strict=True)]
-    file.raise_problems()
-    shared["out"] = (out or shared["out"]).resolve()
     cells: list[SweepCell] = []
-    for alternatives in _multiply(lists, str(file.path)):
-        options = shared.copy()
-        for alternative in reversed(alternatives):  # corpora last: their own splits and limit count
-            options |= alternative
-        cells += _make_cells(options, file)
+    if not file.problems:
+        shared["out"] = (out or shared["out"]).resolve()
+        for alternatives in _multiply(lists, str(file.path)):
+            options = shared.copy()
+            for alternative in reversed(alternatives):  # corpora last: their splits and limit count
+                options |= alternative
+            with file.collect_problems(str(file.path)):
+                cells += _make_cells(options, file)
+    if file.problems:
+        _check_plugins(lists, file)
+        file.raise_problems()
     return [replace(cell, number=n) for n, cell in enumerate(dict.fromkeys(cells), 1)]
 
 
@@ -84,12 +90,30 @@ def _read_shared(file: YamlFile) -> Options:
         with file.collect_problems(file.locate(entry)):
             if entry not in entries:
                 raise ConfigError(unknown_name("key", entry, entries))
+    with file.collect_problems(file.locate("name")):
+        read_name(file)
     shared = {}
     for name in _SHARED:
         value = file.content.get(name, RunConfig.model_fields[name].default)
         with file.collect_problems(file.locate(name)):
             shared[name] = read_option(name, value, file.locate(name))
     return shared
+
+
+def _check_plugins(lists: Sequence[Sequence[Options]], file: YamlFile) -> None:
+    """Collect what is wrong with plug-ins of a file that has other problems; load no data."""
+    any_task = make_task(RANKING_TASK)
+    checks: dict[str, Callable[[str], object]] = {
+        "corpora": lambda text: text.startswith(HUB_PREFIX) or loader(text),
+        "tasks": make_task,
+        "retrievers": lambda text: make_retriever(split_name(text)[1], Observer()),
+        "generators": lambda text: make_generator(text, any_task, RunConfig(), Observer()),
+    }
+    for options in chain.from_iterable(lists):
+        for entry in options.keys() & checks.keys():
+            with file.collect_problems(file.locate(entry)):
+                if options[entry] is not None:
+                    checks[entry](options[entry])
 
 
 def _read_list(entry: str, file: YamlFile) -> list[Options]:

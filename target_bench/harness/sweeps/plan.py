@@ -113,20 +113,20 @@ class _PreparedCell:
 
 
 def _prepare(cell: SweepCell, file: YamlFile, systems: _Systems) -> _PreparedCell | None:
-    """Make and load what a cell is run with; None, and a problem in the file, if it is invalid."""
+    """Make and load what a cell is run with; collect what is invalid as problems of the file."""
     config = cell.config
     retriever = generator = prompter = None
     entry = "tasks"  # which is to blame for the next error
     try:
         task = make_task(cell.task)
         if cell.retriever is not None:
-            entry = "retrievers"
-            retriever = systems.get_retriever(cell.retriever)
+            with file.collect_problems(file.locate("retrievers")):
+                retriever = systems.get_retriever(cell.retriever)
         if cell.generator is not None:
-            entry = "generators"
-            if task.source == "retrieved":
-                config.check_prompt_tables()
-            generator = systems.get_generator(cell.generator, cell, task)
+            with file.collect_problems(file.locate("generators")):
+                if task.source == "retrieved":
+                    config.check_prompt_tables()
+                generator = systems.get_generator(cell.generator, cell, task)
         entry = "corpora"
         pair_with_corpora(cell.task, cell.corpus)  # raises if they do not fit together
         entry = "distractors" if config.distractors else "corpora"

@@ -55,7 +55,6 @@ class Sweep:
             PluginError: a plug-in cannot be made.
         """
         yaml_file = YamlFile.read(Path(file))
-        name = read_name(yaml_file)
         cells = read_cells(yaml_file, None if out is None else Path(out))
         if not cells:
             raise ConfigError(
@@ -64,7 +63,7 @@ class Sweep:
             )
         forget_data()  # of an earlier sweep, whose files may have been edited since
         planned = plan_cells(cells, yaml_file, observer or Observer())
-        return cls(name, cells[0].config.out, planned)
+        return cls(read_name(yaml_file), cells[0].config.out, planned)
 
     @property
     def estimates(self) -> list[Estimate]:

@@ -196,6 +196,9 @@ def test_a_plugin_that_cannot_be_made_is_told_with_the_other_problems(folder: Pa
     text = "corpora: mini\nretrievers: ['broken.py:Broken', bm26]\n"
     with pytest.raises(ConfigError, match=r"Broken[^\n]*no[^$]*bm26"):
         _load(folder, text)
+    text = "corpora: nosuch\nretrievers: 'broken.py:Broken'\ngenerators: opnai\ntasks: qa\n"
+    with pytest.raises(ConfigError, match=r"retrievers: [^$]*generators: [^$]*corpora: "):
+        _load(folder, text)
 
 
 def test_a_cell_without_its_log_is_unfinished(folder: Path) -> None:

@@ -70,15 +70,22 @@ def test_what_cannot_be(tmp_path: Path, text: str, message: str) -> None:
     assert f"s.yaml: {message}" in str(error.value)
 
 
-def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        (
+            "name: a/b\nretrievers: [x, oracle]\nlimit: 0\ntopk: 5\ngenerators: [y=opnai, gold]\n"
+            "corpora: [{name: mini, foo: 1}, nosuch]",
+            ["topk", "name", "limit", "corpora[0].foo", "corpora", "retrievers", "generators"],
+        ),
+        (f"{PLAIN}generators: x\ntasks: [nosuch, qa]", ["tasks", "generators"]),
+    ],
+)
+def test_all_that_is_wrong_is_told_at_once(tmp_path: Path, text: str, wrong: list[str]) -> None:
     with pytest.raises(ConfigError) as error:
-        _cells(tmp_path, "retrievers: x\nlimit: 0\ntopk: 5\ncorpora: [{name: mini, foo: 1}]")
+        _cells(tmp_path, text)
     told = [line.partition(": ")[2] for line in str(error.value).splitlines()]
-    assert [line.split(":")[0].split("=")[0] for line in told] == [
-        "topk",
-        "limit",
-        "corpora[0].foo",
-    ]
+    assert [line.split(":")[0].split("=")[0] for line in told] == wrong
 
 
 def _retrievers(folder: Path, text: str) -> list[str | None]:
