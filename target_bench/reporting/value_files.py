@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from math import inf, isnan, nan
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -211,7 +212,7 @@ def _worst_value(values: Floats, spec: MetricSpec) -> float:
 
 def read_value_files(paths: Sequence[Path], columns: ValueColumns) -> list[ValueFile]:
     """Read files and check that queries of equal ids have equal texts."""
-    rows = {path: _read_rows(path) for path in dict.fromkeys(paths)}
+    rows = {path: _read_rows(path, columns.value) for path in dict.fromkeys(paths)}
     fields = {
         path: dict.fromkeys(str(name) for row in of_file for name in row)
         for path, of_file in rows.items()
@@ -302,7 +303,7 @@ def _number(value: Any, where: str) -> float:
     return number
 
 
-def _read_rows(path: Path) -> Rows:
+def _read_rows(path: Path, value_column: str) -> Rows:
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise ConfigError(
@@ -315,7 +316,7 @@ def _read_rows(path: Path) -> Rows:
 
             rows: Rows = pyarrow.parquet.read_table(path).to_pylist()
         elif suffix == ".eval":
-            rows = _read_inspect(path)
+            rows = _read_inspect(path, value_column)
         else:
             text = path.read_text(encoding="utf-8-sig")
             rows = _read_csv(text, suffix) if suffix in (".csv", ".tsv") else _read_json(text)
@@ -358,8 +359,11 @@ def _read_json(text: str) -> Rows:
     return rows
 
 
-def _read_inspect(path: Path) -> Rows:
-    """Read a log of Inspect: a row a sample, a column a scorer; the mean of several epochs."""
+def _read_inspect(path: Path, value_column: str) -> Rows:
+    """Read a log of Inspect: a row a sample, a column a scorer; the mean of several epochs.
+
+    Only the scores of ``value_column`` are read; the other columns are empty.
+    """
     try:
         from inspect_ai.log import read_eval_log
     except ImportError:
@@ -372,35 +376,43 @@ def _read_inspect(path: Path) -> Rows:
             f"{path}: this evaluation ended with the status {log.status!r}; finish it with "
             "inspect eval-retry"
         )
-    epochs: dict[str, list[dict[str, float]]] = defaultdict(list)
-    texts: dict[str, str] = {}
+    epochs: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    texts: dict[str, Any] = {}
     for sample in log.samples or ():
-        scores: dict[str, float] = {}
+        scores: dict[str, Any] = {}
         # A sample that failed in any epoch has no value.
         for scorer, score in ((sample.scores or {}) if not sample.error else {}).items():
             parts = score.value if isinstance(score.value, dict) else {"": score.value}
             for part, value in parts.items():
-                scores[f"{scorer}/{part}" if part else scorer] = _inspect_number(path, value)
+                scores[f"{scorer}/{part}" if part else scorer] = value
         epochs[str(sample.id)].append(scores)
-        texts[str(sample.id)] = str(sample.input)
-    scorers = dict.fromkeys(scorer for runs in epochs.values() for run in runs for scorer in run)
-    return [
-        {
-            "id": name,
-            "input": texts[name],
-            **{s: sum(run.get(s, nan) for run in runs) / len(runs) for s in scorers},
-        }
-        for name, runs in epochs.items()
-    ]
+        texts[str(sample.id)] = (
+            sample.input
+            if isinstance(sample.input, str)
+            # without the ids of messages, which are random
+            else [message.model_dump(include={"role", "content"}) for message in sample.input]
+        )
+    rows: Rows = []
+    columns = dict.fromkeys(column for runs in epochs.values() for run in runs for column in run)
+    for name, runs in epochs.items():
+        row = {"id": name, "input": texts[name], **dict.fromkeys(columns)}
+        if value_column in columns:
+            where = f"{path}, sample {name}: {value_column}"
+            row[value_column] = fmean(
+                _inspect_number(run[value_column], where) if value_column in run else nan
+                for run in runs
+            )
+        rows.append(row)
+    return rows
 
 
-def _inspect_number(path: Path, value: Any) -> float:
+def _inspect_number(value: Any, where: str) -> float:
     """Return a value as Inspect reads it: C is 1, P .5, I and N 0."""
     from inspect_ai.scorer import value_to_float
 
     words = ("c", "p", "i", "n", "yes", "no", "true", "false")
     if isinstance(value, str) and value.lower() not in words:
-        return _number(value, f"{path}: a score")
+        return _number(value, where)
     if not isinstance(value, str | int | float):
-        raise DataError(f"{path}: a score is not a number: {str(value)[:60]!r}")
+        raise DataError(f"{where} is not a number: {str(value)[:60]!r}")
     return float(value_to_float()(value))

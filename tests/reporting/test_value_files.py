@@ -1,6 +1,7 @@
 """Per-query values of other harnesses: paired by id and text, gated, and refused where broken."""
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -218,36 +219,39 @@ def test_commands(
     assert "--value" in inside.bad(2, "gate", files[0], "--run", files[1])
 
 
+def _write_inspect(path: Path, samples: Sequence[Mapping[str, Any]]) -> Path:
+    log = pytest.importorskip("inspect_ai.log")
+    spec = log.EvalSpec(
+        created="2026-01-01T00:00:00+00:00",
+        task="t",
+        model="m",
+        dataset=log.EvalDataset(),
+        config=log.EvalConfig(),
+    )
+    made = [log.EvalSample(**{"epoch": 1, "target": "x", **sample}) for sample in samples]
+    log.write_eval_log(log.EvalLog(status="success", eval=spec, samples=made), str(path))
+    return path
+
+
 def test_logs_of_inspect(tmp_path: Path) -> None:
     """C, I and numbers as Inspect reads them; epochs as their mean; a failed sample is a miss."""
     log = pytest.importorskip("inspect_ai.log")
     from inspect_ai.scorer import Score
 
     def write(name: str, values: list[list[Any]]) -> Path:
+        error = log.EvalError(message="timeout", traceback="", traceback_ansi="")
         samples = [
-            log.EvalSample(
-                id=i,
-                epoch=epoch + 1,
-                input=f"question {i}",
-                target="x",
-                scores={} if value is None else {"match": Score(value=value)},
-                error=log.EvalError(message="timeout", traceback="", traceback_ansi="")
-                if value is None
-                else None,
-            )
+            {
+                "id": i,
+                "epoch": epoch + 1,
+                "input": f"question {i}",
+                "scores": {} if value is None else {"match": Score(value=value)},
+                "error": error if value is None else None,
+            }
             for i, of_sample in enumerate(values)
             for epoch, value in enumerate(of_sample)
         ]
-        spec = log.EvalSpec(
-            created="2026-01-01T00:00:00+00:00",
-            task="t",
-            model="m",
-            dataset=log.EvalDataset(),
-            config=log.EvalConfig(),
-        )
-        path = tmp_path / f"{name}.eval"
-        log.write_eval_log(log.EvalLog(status="success", eval=spec, samples=samples), str(path))
-        return path
+        return _write_inspect(tmp_path / f"{name}.eval", samples)
 
     good = write("good", [["C", "I"], ["C"], ["true"], [0.25]])
     crashed = write("crashed", [["C", None], ["C"], ["I"], [0.25]])
@@ -257,3 +261,45 @@ def test_logs_of_inspect(tmp_path: Path) -> None:
     assert comparison.own_means["crashed"] == pytest.approx((1.25 / 3, 3))
     checks = gate(good, crashed, "match<-0.01", **columns, alpha=0.9).checks
     assert checks[0].row.score.value == pytest.approx(1.25 / 4)
+
+
+def test_messages_of_inspect_are_their_role_and_content(tmp_path: Path) -> None:
+    """Each evaluation gives the messages of one data set other ids."""
+    model = pytest.importorskip("inspect_ai.model")
+    from inspect_ai.scorer import Score
+
+    def write(name: str, question: str, system: str = "Be brief.") -> Path:
+        messages = [
+            model.ChatMessageSystem(id=f"{name}-1", content=system),
+            model.ChatMessageUser(id=f"{name}-2", content=[model.ContentText(text=question)]),
+        ]
+        sample = {"id": 1, "input": messages, "scores": {"match": Score(value="C")}}
+        return _write_inspect(tmp_path / f"{name}.eval", [sample])
+
+    first, again = write("first", "Who won?"), write("again", "Who won?")
+    columns: dict[str, Any] = {"id_column": "id", "value_column": "match"}
+    assert _counts(compare([first, again], **columns)) == (1, 0, 1, 0)
+    for other in (write("asked", "Who lost?"), write("told", "Who won?", "Be exact.")):
+        with pytest.raises(DataError, match="name different queries"):
+            compare([first, other], **columns)
+
+
+def test_scores_of_inspect_that_are_no_numbers(tmp_path: Path) -> None:
+    """They matter only where they are asked for."""
+    pytest.importorskip("inspect_ai")
+    from inspect_ai.scorer import Score
+
+    scores = {
+        "choice": Score(value="B"),
+        "parts": Score(value={"good": 1, "none": None}),
+        "match": Score(value="C"),
+    }
+    log = _write_inspect(tmp_path / "a.eval", [{"id": 1, "input": "Who?", "scores": scores}])
+    other = _write_inspect(tmp_path / "b.eval", [{"id": 1, "input": "Who?", "scores": scores}])
+    for column in ("match", "parts/good"):
+        assert _counts(compare([log, other], id_column="id", value_column=column)) == (1, 0, 1, 0)
+    for column, value in (("choice", "b"), ("parts/none", "None")):
+        with pytest.raises(DataError, match=f"sample 1: {column} is not a number: '{value}'"):
+            compare([log, other], id_column="id", value_column=column)
+    with pytest.raises(ConfigError, match=r"its columns: id, input, choice, parts/good, .*match"):
+        compare([log, other], id_column="id", value_column="none")
