@@ -35,6 +35,7 @@ app = typer.Typer(
     help=f"{QUESTION}\n\n"
     "`target-bench --version` prints the version; with `--debug` every command shows tracebacks.",
     invoke_without_command=True,
+    context_settings={"help_option_names": ["--help", "-h"]},
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )

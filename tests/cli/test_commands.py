@@ -64,6 +64,13 @@ def test_help_has_groups_and_no_arguments_show_lines_of_use(inside: Inside) -> N
     assert "─ Answers ─" in inside.good("run", "--help")
 
 
+@pytest.mark.parametrize(
+    "words", ["", *TOP, *(f"{name} {GROUPS[name].split()[0]}" for name in GROUPS)]
+)
+def test_h_is_help(inside: Inside, words: str) -> None:
+    assert inside.good(*words.split(), "-h") == inside.good(*words.split(), "--help")
+
+
 @pytest.mark.parametrize("width", [60, 80, 140])
 @pytest.mark.parametrize("name", ["run", "score", "sweep", "compare", "describe"])
 def test_help_cuts_no_option(
