@@ -19,7 +19,12 @@ from target_bench.core.text_tables import TextTable, count_noun
 from target_bench.reporting.compare import corpus_name, leading_metric
 from target_bench.reporting.layouts import lay_out_tests
 from target_bench.reporting.rows import Comparison, Row, Values, correct, make_rows
-from target_bench.reporting.sentences import capitalize, describe_differences
+from target_bench.reporting.sentences import (
+    capitalize,
+    describe_differences,
+    list_best,
+    list_names,
+)
 from target_bench.runs.differences import PLUGINS, find_varying, read_settings
 from target_bench.runs.result import Result
 from target_bench.runs.slicing import MetricValues, make_mean, read_metric
@@ -305,10 +310,13 @@ def describe(conclusion: Conclusion) -> list[str]:
     for best, *others in (ranking.rows for ranking in conclusion.rankings):
         if others:
             bounds = best.spec.interval(best.score.low, best.score.high)
+            scores = [(row.system, row.score.value) for row in (best, *others)]
+            names = list_best(scores, best.score.value)
+            verb = "is" if len(names) == 1 else "are"
             lines += [
                 f"{best.corpus}, {best.score.n:,} queries: the best of {1 + len(others)} cells by "
-                f"{best.metric} is {best.system}, with {best.spec.text(best.score.value)} (95% "
-                f"{bounds}).",
+                f"{best.metric} {verb} {list_names(names)}, with "
+                f"{best.spec.text(best.score.value)} (95% {bounds}).",
                 " ".join(f"{capitalize(part)}." for part in describe_differences(others)),
                 "The best cell was chosen on these queries, so its score is slightly optimistic; "
                 "confirm it on another split.",

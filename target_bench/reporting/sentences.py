@@ -1,7 +1,7 @@
 """Verdicts: rows and runs in sentences for the screen, the report and the gate."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from math import isnan
+from math import isclose, isnan
 
 from target_bench.core.errors import TargetBenchError
 from target_bench.core.metric import MetricSpec, split_cutoff
@@ -96,6 +96,11 @@ def _join_numbers(numbers: Collection[int]) -> str:
     return " or ".join(f"{n:,}" for n in sorted(numbers, reverse=True))
 
 
+def list_best(scores: Iterable[tuple[str, float]], best: float) -> list[str]:
+    """List the systems that have the best score: several where they tie, but for rounding."""
+    return [name for name, score in scores if isclose(score, best, rel_tol=1e-12)]
+
+
 def describe_upper_bounds(values: Mapping[str, float], best: float, spec: MetricSpec) -> str | None:
     """Say which systems that read the gold score above the best one, if any do."""
     above = [
@@ -126,7 +131,7 @@ def describe_run(results: Sequence[Result]) -> Iterator[str]:
     scored = [r for r in systems if metric in r.stored.scores and not isnan(r.scores[metric].value)]
     spec = find_spec(metric, next((r.stored.scores[metric] for r in scored), None))
     best = max(scored or systems, key=lambda r: spec.merit(r.stored.scores[metric].value))
-    yield _describe_best(best, metric, alone=len(scored) < 2)
+    yield _describe_best(best, metric, [(r.command.label, r.scores[metric].value) for r in scored])
     if by_database := describe_other_databases(best, metric):
         yield by_database
     golden = [r for r in results if r.identity.reads_gold and metric in r.stored.scores]
@@ -143,13 +148,16 @@ def describe_run(results: Sequence[Result]) -> Iterator[str]:
         yield SYNTHETIC
 
 
-def _describe_best(best: Result, metric: str, alone: bool) -> str:
+def _describe_best(best: Result, metric: str, scores: Sequence[tuple[str, float]]) -> str:
     n = count_noun(best.stored.scores[metric].n, "question")
+    value = find_spec(metric, best.stored.scores[metric]).text(best.scores[metric].value)
+    names, alone = list_best(scores, best.scores[metric].value), len(scores) < 2
+    if len(names) > 1:
+        return f"{list_names(names)} tie as the best: {metric} {value} ({n})."
     recalls = [
         name for name in list_ranking_metrics(best.stored.scores) if name.startswith("recall@")
     ]
     if best.identity.has_answers or not recalls:
-        value = find_spec(metric, best.stored.scores[metric]).text(best.scores[metric].value)
         return f"{best.command.label}{':' if alone else ' is best:'} {metric} {value} ({n})."
     deep = "recall@10" if "recall@10" in recalls else recalls[-1]
     shares = {

@@ -52,7 +52,7 @@ def _write(queries: list[Query]) -> None:
 def test_questions(inside: Inside) -> None:
     """Every offline retriever with the extractive baseline; the second time reused."""
     out = inside.good("run", "mini", "--task", "qa")
-    assert "extractive is best: exact_match .3" in out
+    assert "bm25 + extractive and tfidf + extractive tie as the best: exact_match .3" in out
     assert "4 runs in runs/ " in out
     assert "4 runs in runs/, reused" in inside.good("run", "mini", "--task", "qa")
 

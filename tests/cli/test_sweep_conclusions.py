@@ -20,7 +20,7 @@ def test_the_same_conclusions_after_a_sweep_and_when_all_was_done(inside: Inside
         out.partition("mini test, 40 queries: ")[2].partition("scores and their")[0]
         for out in (first, inside(*sweep).out)
     )
-    assert shown.startswith("the best of 4 cells by recall@10 is k1=")
+    assert shown.startswith("the best of 4 cells by recall@10 are k1=")
     assert "The effect of each setting on recall@10" in shown
     assert shown_again == shown
     assert file.read_text(encoding="utf-8") == written

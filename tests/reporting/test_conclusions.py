@@ -68,7 +68,7 @@ def test_the_ranking_is_that_of_a_comparison() -> None:
 def test_words_and_tables() -> None:
     (conclusion,) = conclude(_runs())
     starts = [
-        "mini test, 80 queries: the best of 7 cells by recall@10 is ",
+        "mini test, 80 queries: the best of 7 cells by recall@10 are ",
         "Not significantly different: ",
         "The best cell was chosen on these queries",
         "Significant effects on the average, ",

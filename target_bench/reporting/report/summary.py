@@ -25,6 +25,8 @@ from target_bench.reporting.sentences import (
     describe_differences,
     describe_other_databases,
     describe_upper_bounds,
+    list_best,
+    list_names,
 )
 from target_bench.reporting.web import count, duration, score
 from target_bench.runs.score_tables import list_databases
@@ -203,7 +205,10 @@ def _compare_systems(runs: Sequence[ReportRun], bounds: Sequence[ReportRun], met
     rows = tuple(replace(row, system=label[row.system]) for row in comparison.rows)
     highest = best.scores[metric].value
     known = {bounds[i].label: value for i, value in _values(bounds, metric).items()}
-    parts = [f"{best.label} is best by {metric}: {spec.text(highest)}", *describe_differences(rows)]
+    names = list_best(((run.label, run.scores[metric].value) for run in ordered), highest)
+    verb = "is best" if len(names) == 1 else "tie as the best"
+    first = f"{list_names(names)} {verb} by {metric}: {spec.text(highest)}"
+    parts = [first, *describe_differences(rows)]
     above = describe_upper_bounds(known, highest, spec)
     return shown | {
         "rows": rows[1:],

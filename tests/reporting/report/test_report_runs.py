@@ -10,6 +10,7 @@ from markupsafe import escape
 from target_bench.core.errors import DataError, StoreError
 from target_bench.core.observer import Observer
 from target_bench.reporting.compare import compare
+from target_bench.reporting.conclusions import conclude, describe
 from target_bench.reporting.report import summary, write_report
 from target_bench.reporting.report.report_runs import ReportRun, group_by_data, open_runs
 from target_bench.reporting.sentences import describe_run
@@ -132,6 +133,17 @@ def test_the_best_run_is_told_from_some(mini_runs: list[Path], tmp_path: Path) -
     )
     runs = _opened(mini_runs[0], bound)
     assert summary.list_differences(runs, summary.choose_main_metrics(runs)[0]) == []
+
+
+def test_systems_of_the_best_score_tie(tmp_path: Path) -> None:
+    """One of them was said to be the best, on the screen, in a report and in a sweep."""
+    runs = _opened(*ranked(tmp_path, "random", "a=bm25:k1=0.9", "b=bm25", limit=30))
+    results = [run.result for run in runs]
+    assert next(describe_run(results)) == "a and b tie as the best: recall@10 1.000 (30 questions)."
+    (differences,) = summary.list_differences(runs, summary.choose_main_metrics(runs)[0])
+    assert differences["sentence"].startswith("a and b tie as the best by recall@10: 1.000; ")
+    (conclusion,) = conclude(results)
+    assert "the best of 3 cells by recall@10 are a and b, with 1.000" in describe(conclusion)[0]
 
 
 def test_the_interval_by_database_is_there_as_in_the_terminal(tmp_path: Path) -> None:
