@@ -25,14 +25,14 @@ def print_results(results: "Sequence[Result]", on_data: Sequence[str], every: bo
     """Print results: of each task and corpus the verdict and a table with a row a system."""
     from target_bench.reporting.sentences import describe_run
     from target_bench.runs.score_tables import (
-        group_by_size_and_cutoffs,
+        group_by_queries_and_cutoffs,
         make_group_tables,
         make_slice_tables,
         summarize_answers,
         write_title,
     )
 
-    groups = group_by_size_and_cutoffs(results)
+    groups = group_by_queries_and_cutoffs(results)
     for group in groups:
         if len(groups) > 1:
             say_heading(write_title(group))

@@ -262,7 +262,7 @@ class Results(Sequence[Result]):
         advice = "Figures of different data cannot be compared; run one again on the other's data."
         for group in group_results(self._results):
             check_same_data(group, ["corpus_fingerprint"], advice)
-        for group in group_results(self._results, lambda result: result.stored.counts.asked):
+        for group in group_results(self._results, _read_selection):
             check_same_data(group, ["queries_fingerprint"], advice)
 
     def __len__(self) -> int:
@@ -388,6 +388,11 @@ class Results(Sequence[Result]):
 
         failures = [line for result in self for line in describe_failures(result)]
         return html(make_score_tables(self), failures)
+
+
+def _read_selection(result: Result) -> tuple[str | None, int]:
+    """Return what selects queries of a split: the task they are about, and how many are asked."""
+    return result.command.about, result.stored.counts.asked
 
 
 def read_run(folder: str | Path) -> Result:

@@ -63,21 +63,24 @@ def list_distractors(result: "Result") -> tuple[str, ...]:
     return tuple(mixed.spec for mixed in mixed_in) or result.command.distractors
 
 
-def group_by_size_and_cutoffs(results: Iterable["Result"]) -> list[list["Result"]]:
-    """Group results whose scores share a table: of as many queries, at the same cutoffs."""
+def group_by_queries_and_cutoffs(results: Iterable["Result"]) -> list[list["Result"]]:
+    """Group results whose scores share a table: of the same queries, at the same cutoffs."""
 
-    def size_and_cutoffs(result: "Result") -> tuple[Any, ...]:
+    def queries_and_cutoffs(result: "Result") -> tuple[Any, ...]:
         cutoffs = [name for name in result.scores if name.startswith("recall@")]
-        return result.stored.counts.asked, *cutoffs
+        return result.identity.queries_fingerprint, *cutoffs
 
-    return group_results(results, size_and_cutoffs)
+    return group_results(results, queries_and_cutoffs)
 
 
 def write_title(results: Sequence["Result"]) -> str:
     """Return corpus, task and number of queries of results that share them."""
     first = results[0]
     corpus = " + ".join([first.identity.data, *list_distractors(first)])
-    return f"{corpus}: {first.identity.task}, {count_noun(first.stored.counts.asked, 'query')}"
+    task, tasks = first.identity.task, {result.command.about for result in results}
+    if len(tasks) == 1 and first.command.ranks_for_answers:
+        task += f" for {first.command.about}"
+    return f"{corpus}: {task}, {count_noun(first.stored.counts.asked, 'query')}"
 
 
 # Tables of scores
@@ -89,7 +92,7 @@ def make_score_tables(results: Iterable["Result"], every: bool = False) -> list[
     ``every`` adds tables of the metrics that are not worth a column.
     """
     tables = []
-    for group in group_by_size_and_cutoffs(results):
+    for group in group_by_queries_and_cutoffs(results):
         tables += [*make_group_tables(group, every), *make_slice_tables(group)]
     return tables
 

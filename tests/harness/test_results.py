@@ -159,3 +159,24 @@ def test_distractors_make_tables_of_their_own(tmp_path: Path) -> None:
     assert text.count("retrieval, 3 queries") == 3
     assert "ottqa validation: retrieval" in text
     assert len({result.identity.corpus_fingerprint for result in results}) == 3
+
+
+def test_rankings_for_two_tasks_lie_in_one_folder(tmp_path: Path) -> None:
+    """They are of as many queries, but of others: each task has a table of its own."""
+    for task in ("qa", "text-to-sql"):
+        target = TARGET((task, "mini"), out=tmp_path, observer=Recorder())
+        target.run("bm25", generator="gold", limit=10)
+    text = " ".join(str(read_runs(tmp_path)).split())
+    for task in ("question_answering", "text_to_sql"):
+        assert f"mini test: {task}, 10 queries" in text
+        assert f"mini test: retrieval for {task}, 10 queries" in text
+
+
+def test_rankings_of_the_same_queries_share_a_table(tmp_path: Path) -> None:
+    """Also where those of one retriever were made for answers."""
+    data = write_own(tmp_path / "own", {"t.csv": "a,b\nx,1\n"}, [asked("t")])
+    target = TARGET(("qa", str(data)), out=tmp_path / "runs", observer=Recorder())
+    target.run("bm25", generator="extractive")
+    target = TARGET(("retrieval", str(data)), out=tmp_path / "runs", observer=Recorder())
+    target.run("tfidf")
+    assert str(read_runs(tmp_path / "runs")).count("retrieval, 1 query") == 1
