@@ -100,7 +100,10 @@ def find_changes(
     # a plug-in in another one ``retriever.parts.encoder.class``.
     old, new = dict(flatten(before.identity.content)), dict(flatten(after.identity.content))
     paths = [path for path in {**old, **new} if old.get(path) != new.get(path)]
-    changes = list(_find_code_changes(before.code, after.code, old_sources, new_sources))
+    old_code: Mapping[str, str] = before.code
+    if _read_asked_metrics(before) is None:  # a file that is gone may be that of a metric
+        old_code = {name: before.code[name] for name in before.code if name in after.code}
+    changes = list(_find_code_changes(old_code, after.code, old_sources, new_sources))
     if not changes:  # classes whose code is in no recorded file
         hashes = [path for path in paths if path.endswith(".code") and ".config." not in path]
         for path in hashes:
@@ -137,10 +140,14 @@ def _find_code_changes(
 
 
 def _list_changed_lines(before: bytes, after: bytes) -> str:
-    """Return the lines of the new text that changed, as ``lines 3, 14-16``."""
+    """Return the lines of the new text that changed, as ``lines 3, 14-16``.
+
+    Deleted lines are told by the line after them, or by the last line.
+    """
     old, new = _hide_secrets(before).splitlines(), _hide_secrets(after).splitlines()
+    last = max(len(new), 1)
     blocks = [
-        (start + 1, max(start + 1, end))
+        (first := min(start + 1, last), max(first, end))
         for kind, _, _, start, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
         if kind != "equal"
     ]
@@ -212,9 +219,15 @@ def _find_metric_changes(
             yield Change(f"metric {name} is computed in another way")
         else:
             yield Change(f"metric {name} was {'removed' if name in earlier else 'added'}")
-    old, new = ((r.command.options or {}).get("metrics") or [] for r in (before, after))
-    for text in sorted({*old} ^ {*new}):
-        yield Change(f"metric {text} was {'removed' if text in old else 'added'}")
+    old, new = _read_asked_metrics(before), _read_asked_metrics(after)
+    if old is not None and new is not None:
+        for text in sorted({*old} ^ {*new}):
+            yield Change(f"metric {text} was {'removed' if text in old else 'added'}")
+
+
+def _read_asked_metrics(manifest: Manifest) -> list[str] | None:
+    """Return what ``--metric`` named; None before a run is scored, when that is not recorded."""
+    return (manifest.command.options or {}).get("metrics")
 
 
 _OTHER_WORDS = {"top_k": "top-k", "depth": "the number of retrieved tables"}

@@ -32,7 +32,7 @@ class Mine:
     def retrieve(self, query, top_k):
         return first(self.ids, top_k)
 """
-HELPER = "def first(ids, n):\n    return ids[:n]\n"
+HELPER = "def first(ids, n):\n    return ids[:n]\nUNUSED = 1\n"
 METRIC = "def own(ranking, gold):\n    return 0.25\n"
 PROMPT = "".join(
     f"{name}: Question {{{{ query }}}} {{{{ tables }}}}\n"
@@ -95,6 +95,9 @@ CASES = {
         OWN, _edit("helper.py", "ids[:n]", "ids[::-1][:n]"),
         why="the code of helper.py changed: line 2",
     ),
+    "deleted last line": Case(
+        OWN, _edit("helper.py", "UNUSED = 1\n", ""), why="the code of helper.py changed: line 2",
+    ),
     "setting": Case(OWN, more=":k1=1.2", why="k1 of the retriever changed: 0.9 → 1.2"),
     "data file": Case(
         "./shop --retriever bm25", _add_table, why="1 table was added: 2 → 3",
@@ -154,6 +157,22 @@ def test_a_metric_that_was_asked_for_again_is_no_cause(inside: Inside) -> None:
     said = " ".join(inside(*run).out.split())
     assert "the code of mine.py changed" in said
     assert "metrics.py:own was" not in said
+
+
+def test_a_metric_of_an_unfinished_run_is_no_cause(inside: Inside) -> None:
+    """Metrics of the command are recorded with the scores, so it is not known what it asked for."""
+    _edit("mine.py", "self.ids = ", "raise ")(pytest.MonkeyPatch())
+    run = ("run", *OWN.split(), "--metric", "metrics.py:own")
+    assert inside(*run).code == 3
+    (unfinished,) = _runs()
+    assert "nothing that changes a result differs" in inside("runs", "why", unfinished).out
+    _edit("mine.py", "raise ", "self.ids = ")(pytest.MonkeyPatch())
+    said = [inside(*run).out]
+    assert "the code of mine.py changed" in " ".join(said[0].split())
+    (finished,) = _runs() - {unfinished}
+    said += [inside("runs", "why", *pair).out for pair in ((unfinished, finished),)]
+    said += [inside("runs", "why", finished, unfinished).out]
+    assert all("metrics.py:own was" not in " ".join(text.split()) for text in said), said
 
 
 def test_a_metric_that_is_not_asked_for_again_is_told(inside: Inside) -> None:
