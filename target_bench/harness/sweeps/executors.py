@@ -140,7 +140,6 @@ class Ray:
             try:
                 for cell in cells:
                     if _has_node(self.cpus, cell.gpus):
-                        observer.cell_started(cell.number, str(cell))
                         running[self._submit(cell)] = cell
                     else:  # Ray would wait for such a node for ever
                         yield fail_cell(
@@ -150,31 +149,38 @@ class Ray:
                             exit_code=2,
                         )
                 while running:
-                    (reference, *_), _ = ray.wait(list(running), num_returns=1)
-                    yield _collect(reference, running.pop(reference), observer)
+                    ready: list[Any] = ray.wait(list(running), num_returns=1)[0]
+                    stream = ready[0]
+                    if (outcome := _collect(next(stream), running[stream], observer)) is not None:
+                        del running[stream]
+                        yield outcome
             finally:
-                for reference in running:
+                for stream in running:
                     with suppress(ray.exceptions.RayError):
-                        ray.cancel(reference, force=True)
+                        ray.cancel(stream, force=True)
 
     def _submit(self, cell: SweepCell) -> Any:
-        """Return a reference to the result of a cell, which Ray begins when it has room."""
+        """Return the stream of a cell, which Ray begins when it has room."""
         import ray
 
         variables = {n: v for n, v in os.environ.items() if n.startswith("TARGET_BENCH_")}
-        remote: Any = ray.remote(_run_on_node)
+        remote: Any = ray.remote(_stream_cell)
         resources = {"num_cpus": self.cpus, "num_gpus": cell.gpus}
         task = remote.options(name=str(cell), max_retries=1, **resources)
         return task.remote(cell, __version__, Path.cwd(), variables)
 
 
-def _collect(reference: Any, cell: SweepCell, observer: Observer) -> CellOutcome:
-    """Return the outcome of a cell that Ray has ended."""
+def _collect(reference: Any, cell: SweepCell, observer: Observer) -> CellOutcome | None:
+    """Return the outcome of a cell that Ray has ended; None, and tell, if it has begun it."""
     import ray
 
     outcome: CellOutcome
     try:
-        outcome, warnings = ray.get(reference)
+        sent = ray.get(reference)
+        if sent is None:
+            observer.cell_started(cell.number, str(cell))
+            return None
+        outcome, warnings = sent
     except ray.exceptions.RayTaskError as error:  # raised by ``_run_on_node``
         return fail_cell(cell, str(error.cause), exit_code=2)
     except ray.exceptions.RayError as error:
@@ -232,6 +238,12 @@ def _exit_with_parent() -> None:
     while os.getppid() == parent:
         time.sleep(0.5)
     os._exit(1)
+
+
+def _stream_cell(*arguments: Any) -> Iterator[tuple[CellOutcome, list[str]] | None]:
+    """Yield None when a node begins a cell, then what ``_run_on_node`` returns."""
+    yield None
+    yield _run_on_node(*arguments)
 
 
 def _run_on_node(

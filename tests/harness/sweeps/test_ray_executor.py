@@ -114,7 +114,7 @@ def test_results_are_those_of_the_local_executor(
             assert scores(outcome) == scores(other)
     assert outcomes[3].error == expected[3].error
     assert outcomes[3].exit_code == expected[3].exit_code == 2
-    assert heard.started == local.started == [1, 2, 3, 4, 5]
+    assert sorted(heard.started) == local.started == [1, 2, 3, 4, 5]
     assert heard.warnings == local.warnings == ["plugins.py:Noting: mind this"]
     assert heard.threads == {threading.get_ident()}
     assert [outcome.state for outcome in on_ray(cells[:2], heard)] == ["reused", "reused"]
@@ -133,6 +133,16 @@ def test_a_cell_gets_the_gpus_that_it_needs() -> None:
     assert [devices for _, _, devices, _ in placed()] == ["''", "'0'", "'0'"]
     assert {folder for *_, folder in placed()} == {str(Path.cwd())}
     assert "no node of the cluster has 1 cores and 4 GPUs" in (refused.error or "")
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_cell_that_waits_for_a_node_has_not_begun() -> None:
+    heard = Heard()
+    coming = Ray().run([cell(n, f"plugins.py:Placed:shift={n}", gpus=1.0) for n in (1, 2)], heard)
+    first = next(coming).cell.number
+    assert heard.started == [first]
+    assert [outcome.cell.number for outcome in coming] == [3 - first]
+    assert sorted(heard.started) == [1, 2]
 
 
 @pytest.mark.usefixtures("cluster")
