@@ -14,6 +14,7 @@ from target_bench.core.declarations import GitHub
 from target_bench.core.errors import ConfigError, DataError, StoreError, TargetBenchError
 from target_bench.data import download
 from target_bench.data.load import load, loader
+from tests.builders import Recorder
 from tests.data.file_server import Server, git_blob, server_in_use
 
 OTTQA, FETAQA, SPIDER, BIRD = (loader(n).info for n in ("ottqa", "fetaqa", "spider", "bird"))
@@ -55,6 +56,26 @@ def test_a_corpus_by_name_is_fetched_on_first_use(
     again = load(name, split)
     assert again.corpus.fingerprint == dataset.corpus.fingerprint
     assert capsys.readouterr().err == ""
+
+
+def test_a_folder_of_data_without_the_corpus_is_told(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before it is fetched in its place; a folder that has it is read, and nothing said."""
+    (tmp_path / "data" / "fetaqa").mkdir(parents=True)
+    monkeypatch.setenv("TARGET_BENCH_DATA", str(tmp_path / "data"))
+    heard = Recorder()
+    load("ottqa", observer=heard)
+    assert [str(tmp_path / "data" / "ottqa") in warning for warning in heard.warnings] == [True]
+    load("ottqa", observer=heard)
+    heard = Recorder()
+    load("mini", distractors=["spider:n=1"], data_dir=tmp_path, observer=heard)
+    (warning,) = heard.warnings
+    assert str(tmp_path / "spider") in warning
+    assert str(tmp_path / "data" / "spider") in warning
+    with pytest.raises(DataError, match="in the folder"):
+        load("fetaqa", observer=heard)
+    assert len(heard.warnings) == 1
 
 
 def test_commits_and_hashes_are_recorded(
