@@ -355,7 +355,7 @@ def hash_built_in_sources(plugin: object) -> dict[str, str]:
 
 
 def source_files(*plugins: object) -> list[Path]:
-    """Return the user's own source files of plug-ins and their parts, that of the first in front.
+    """Return the user's own source files of plug-ins and those they use, the first's in front.
 
     Files of Python, of this package and of installed packages are none.
     """
@@ -371,7 +371,7 @@ def source_files(*plugins: object) -> list[Path]:
                 file, module = _source_file(thing), sys.modules[thing.__module__]
                 if not _is_library(module) and not _is_installed(file):
                     files |= _local_files([file], _import_root(file, thing.__module__))
-        for part in {} if is_function else get_parts(plugin).values():
+        for part in [] if is_function else list_used_plugins(plugin):
             files |= dict.fromkeys(source_files(part), "")
     return list(files)
 

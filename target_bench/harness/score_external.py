@@ -7,12 +7,13 @@ from typing import Any
 from target_bench.core import registry
 from target_bench.core.built_in import NO_CONTEXT, RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.identity import plugin_identity
+from target_bench.core.identity import plugin_identity, used_packages
 from target_bench.core.observer import Observer, default_observer
 from target_bench.core.registry import make_task
 from target_bench.core.run_config import RunConfig, add_columns
 from target_bench.core.schema import Dataset
 from target_bench.core.settings import read_texts
+from target_bench.core.task import Task
 from target_bench.data.load import CorpusLike, pair_with_corpora
 from target_bench.data.selection import limit_queries
 from target_bench.harness.consent import Confirm
@@ -91,7 +92,7 @@ def score_external(
             else:
                 needs_retriever = task.source == "retrieved"
                 retriever = make_retriever(NO_CONTEXT, observer) if needs_retriever else None
-                generator = _read_answers(predictions, order, whole, observer)
+                generator = _read_answers(task, predictions, order, whole, observer)
             dataset = limit_queries(whole, config.limit)
             check_properties(properties, [(text, dataset)])
             result = run_system(
@@ -120,6 +121,7 @@ def _read_rankings(
 
 
 def _read_answers(
+    task: Task[Any],
     predictions: str | Path | None,
     order: str | Path | None,
     dataset: Dataset,
@@ -159,4 +161,5 @@ def _read_answers(
         identity,
         replay,
         look_up=lambda query: replay.answer(query.id),
+        packages=used_packages(replay, task),
     )

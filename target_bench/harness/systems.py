@@ -122,7 +122,11 @@ def make_generator(
     if isinstance(generator, str) and generator in ANSWER_MODES:
         mode = ANSWER_MODES[generator]
         system = System(
-            generator, {"mode": generator}, look_up=lambda q: mode.answer(task, q), name=name
+            generator,
+            {"mode": generator},
+            look_up=lambda q: mode.answer(task, q),
+            name=name,
+            packages=used_packages(task),
         )
     else:
         system = _make_system(

@@ -1,5 +1,6 @@
 """The judging stage: each answer is judged once, and again only if something of it changed."""
 
+import json
 import shutil
 import sqlite3
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from target_bench.data.load import load
 from target_bench.data.selection import select_queries
 from target_bench.harness.consent import Estimate
 from target_bench.harness.judge import judge_answers
+from target_bench.harness.score_external import score_file
 from target_bench.harness.stored import score_again
 from target_bench.harness.sweeps import Sweep
 from target_bench.runs.result import Result
@@ -259,6 +261,34 @@ def test_a_judge_that_is_an_object_of_its_own_is_agreed_to(tmp_path: Path) -> No
     assert len((tmp_path / "asked").read_text(encoding="utf-8").splitlines()) == 5
     assert [(each.requests, each.unit) for each in estimates] == [(5, "answers")] * 2
     assert "numpy" in result.run.manifest.environment["used_packages"]
+
+
+def test_the_code_of_a_judge_in_another_file_is_recorded(tmp_path: Path) -> None:
+    """Also where no import of the task's file names it; and its packages, whatever is judged."""
+    (tmp_path / "critic.py").write_text(JUDGED.replace("paid = True", ""), encoding="utf-8")
+    file = tmp_path / "criticised.py"
+    file.write_text(
+        "from target_bench.core.registry import resolve\n"
+        "from target_bench import Task, metric\n"
+        f"class Criticised(Task):\n    name = 'criticised'\n    source = 'none'\n"
+        f"    judge = resolve('retriever', {f'{tmp_path}/critic.py:ModelJudge'!r})()\n"
+        "    def metrics(self, queries, cutoffs=()):\n        return [is_answered]\n"
+        "@metric\ndef is_answered(answer):\n    return bool(answer)\n",
+        encoding="utf-8",
+    )
+    target = TARGET((f"{file}:Criticised", "mini"), out=tmp_path / "runs", observer=Recorder())
+    for generator in ("gold", "empty"):
+        result = only(target.run(None, generator=generator, limit=5))
+        assert {Path(name).name for name in result.run.manifest.code} == {
+            "criticised.py",
+            "critic.py",
+        }
+        assert "numpy" in result.run.manifest.environment["used_packages"]
+    answers = tmp_path / "answers.json"
+    answers.write_text(json.dumps(dict.fromkeys(result.run.answers, "yes")))
+    task, out = f"{file}:Criticised", tmp_path / "runs"
+    scored = score_file(task, "mini", predictions=answers, limit=5, out=out)
+    assert "numpy" in scored.run.manifest.environment["used_packages"]
 
 
 class Lazy(QuestionAnswering, AnswerJudge):
