@@ -130,7 +130,8 @@ def _setting_text(value: Any) -> str:
         text = json.dumps(value, ensure_ascii=False)
     if len(text) <= _LONGEST_SETTING:
         return text
-    return f"{text[: _LONGEST_SETTING - 10]}…{hashlib.sha256(text.encode()).hexdigest()[:6]}"
+    whole = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{text[: _LONGEST_SETTING - 10]}…{whole[:6]}"
 
 
 def _name(part: object) -> str:

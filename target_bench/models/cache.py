@@ -184,7 +184,9 @@ class AnswerCache(Cache):
     def put_reply(self, key: str, reply: ModelReply) -> None:
         """Record an answer."""
         cache_use.record_computed(cache_use.ANSWERS, [key])
-        self.put({key.encode(): json.dumps(reply, ensure_ascii=False).encode()})
+        # A lone surrogate is not UTF-8; written with a backslash it is what JSON has for it.
+        text = json.dumps(reply, ensure_ascii=False)
+        self.put({key.encode(): text.encode("utf-8", "backslashreplace")})
 
 
 def request_key(provider: str, base_url: str, body: Mapping[str, Any]) -> str:

@@ -61,6 +61,7 @@ class Hosted:
         (Reading("two words"), 'Reading:config="two words"'),
         (Reading("/models/e5"), "Reading:config=/models/e5"),
         (Reading("x" * 99), f"Reading:config={'x' * 50}…d0621f"),
+        (Reading("\ud800" + "x" * 99), 'Reading:config="\ud800' + "x" * 48 + "…67ea1f"),
         (BM25(k1=0.9, fields=("title",)), 'BM25:fields=["title"],k1=0.9'),
         (Hybrid([BM25(k1=0.9), "tfidf"]), 'Hybrid:retrievers=["BM25:k1=0.9", "tfidf"]'),
         (Hosted("b", "s3cret"), "Hosted:url=b"),

@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from target_bench import GenerationRequest, Generator, Message
 from target_bench.models.cache import (
     AnswerCache,
     ModelReply,
     request_key,
     select_unrecorded,
 )
+from target_bench.plugin_tools import ask_generator
 
 
 @pytest.fixture
@@ -35,6 +37,20 @@ def test_what_is_not_recorded(path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     with closing(AnswerCache(path)) as cache:
         cache.put_reply("b", ModelReply("x"))
     assert list(select_unrecorded("abca", str)) == ["a", "c"]
+
+
+class Echo(Generator):
+    def generate(self, request: GenerationRequest) -> str:
+        return f"You asked: {request.query}"
+
+
+def test_half_a_surrogate_pair_is_recorded() -> None:
+    """In a question and its answer; UTF-8 has no such character."""
+    messages = (Message("user", "Who won \ud800?"),)
+    request = GenerationRequest("q1", "qa", messages, "Who won \ud800?")
+    for is_cached in (False, True):
+        answer = ask_generator(Echo(), [request], "contexts")["q1"]
+        assert (answer.text, answer.cached) == ("You asked: Who won \ud800?", is_cached)
 
 
 @pytest.mark.parametrize(

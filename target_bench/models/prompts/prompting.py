@@ -105,7 +105,7 @@ class Prompt:
     def hash(self) -> str:
         """Hash of the templates."""
         parts = "\0".join(getattr(self, name) for name in _ENTRIES)
-        return hashlib.sha256(parts.encode()).hexdigest()[:12]
+        return hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
     @cached_property
     def _templates(self) -> dict[str, Any]:

@@ -217,6 +217,9 @@ def test_hash_is_of_the_wording(tmp_path: Path) -> None:
     for name, text in OWN.items():
         changed = Prompt.load("question_answering", _file(tmp_path, **{name: text + "!"}))
         assert changed.hash != prompt.hash
+    # YAML has an escape for half a surrogate pair, UTF-8 has none.
+    half = Prompt.load("question_answering", _file(tmp_path, system="Be brief \ud800."))
+    assert half.hash != prompt.hash
     moved = OWN | {"system": "Be brief. Guess.", "no_context_system": ""}
     assert Prompt.load("question_answering", _file(tmp_path, **moved)).hash != prompt.hash
 
