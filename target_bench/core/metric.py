@@ -163,8 +163,13 @@ class MetricSpec:
 
 
 _CHOICES = {"scale": get_args(Scale), "references": get_args(References)}
-_TYPES = {"name": (str,), "highest": (int, float, NoneType), "rank": (int, NoneType)}
-"""Types of the fields whose default is of another type."""
+_TYPES = {
+    "name": (str,),
+    "highest": (int, float, NoneType),
+    "rank": (int, NoneType),
+    "tolerance": (int, float),
+}
+"""Types of the fields that may have another type than their default."""
 
 
 def _is_valid(field: str, value: Any) -> bool:
@@ -176,6 +181,8 @@ def _is_valid(field: str, value: Any) -> bool:
         return False
     if field == "digits":
         return bool(0 <= value <= 12)
+    if field == "tolerance":
+        return bool(0 <= value < 1e9)
     if isinstance(value, int | float):
         return abs(value) < 1e9
     return len(str(value)) <= 1000 and all(isinstance(part, str) for part in value or ())
