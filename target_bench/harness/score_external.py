@@ -9,8 +9,8 @@ from target_bench.core.built_in import NO_CONTEXT, RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.identity import plugin_identity, used_packages
 from target_bench.core.observer import Observer, default_observer
-from target_bench.core.registry import make_task
-from target_bench.core.run_config import RunConfig, add_columns
+from target_bench.core.registry import find_task, make_task
+from target_bench.core.run_config import RunConfig, add_columns, options_read
 from target_bench.core.schema import Dataset
 from target_bench.core.settings import read_texts
 from target_bench.core.task import Task
@@ -50,7 +50,18 @@ def score_file(
         order: a JSON list of query ids, for predictions with one answer per line.
         data_dir: the folder with the release files.
         options: of ``RunConfig``: ``split``, ``top_k``, ``out``.
+
+    Raises:
+        ConfigError: a file that the task does not read, or another invalid argument.
     """
+    files = {"run_file": run_file, "predictions": predictions, "order": order}
+    reads = options_read(find_task(task)) & files.keys()
+    for name, file in files.items():
+        if file is not None and name not in reads:
+            raise ConfigError(
+                f"{name}={str(file)!r}: the task {task} does not read it, but "
+                f"{' and '.join(sorted(reads))}"
+            )
     if columns := options.pop("columns", None):
         (corpus,) = add_columns(corpus, columns)
     [result] = score_external(

@@ -15,6 +15,7 @@ from target_bench.core.schema import Generation, Retrieval, TableId
 from target_bench.data.load import load
 from target_bench.data.selection import select_queries
 from target_bench.harness.score import Scores
+from target_bench.harness.score_external import score_file
 from target_bench.runs.record_log import ANSWERS, RANKINGS
 from target_bench.runs.result import Result
 from tests.builders import Recorder, only
@@ -49,6 +50,21 @@ def test_rankings_of_a_run(tmp_path: Path) -> None:
     bare = {query_id: retrieval.tables for query_id, retrieval in stored.items()}
     _same(score_rankings(MINI, bare, [1, 5, 10]), result)
     assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    ("task", "read", "unread"),
+    [
+        ("table-to-text", "predictions", "run_file"),  # about tables that are given
+        ("qa", "predictions", "run_file"),
+        ("retrieval", "run_file", "predictions"),
+        ("retrieval", "run_file", "order"),
+    ],
+)
+def test_a_file_that_the_task_does_not_read_is_refused(task: str, read: str, unread: str) -> None:
+    files: dict[str, Any] = {read: "nowhere", unread: "elsewhere"}
+    with pytest.raises(ConfigError, match=f"^{unread}='elsewhere': .* does not read it"):
+        score_file(task, "mini", **files)
 
 
 def test_scored_tables_are_put_in_order_and_cut() -> None:
