@@ -73,12 +73,12 @@ def _to_line(run: "Run") -> dict[str, Any]:
 
     line: dict[str, Any] = {"folder": str(run.folder), "state": run.status, "problem": run.problem}
     line |= dict.fromkeys(("task", "corpus", "split", "about", "label", "started"), "")
-    line |= {"about": None, "queries": None, "metric": None, "score": None, "digits": 3}
-    line["error"] = None
+    line |= dict.fromkeys(("about", "limit", "queries", "metric", "score", "error"))
+    line["digits"] = 3
     with suppress(StoreError):  # its state says so
         manifest, identity, command = run.manifest, run.identity, run.command
         line |= {"task": identity.task, "corpus": identity.corpus, "split": identity.split}
-        line |= {"about": command.about, "label": command.label}
+        line |= {"about": command.about, "limit": command.limit, "label": command.label}
         line |= {"started": manifest.started or "", "error": manifest.error}
         stored = read_scores(run.folder) if run.is_scored else None
         line["queries"] = stored.n_queries if stored else manifest.n_queries
@@ -101,11 +101,12 @@ def _to_row(line: Mapping[str, Any]) -> list[str]:
         spec = replace(find_spec(line["metric"]), digits=line["digits"])
         score = f"{line['metric']} {spec.text(line['score'])}"
     # Rankings that answers are built on are about the task of those.
+    sample = " (sample)" if line["limit"] == line["queries"] else ""
     answer_task = "" if line["about"] in (None, line["task"]) else f" ({line['about']})"
     return [
         f"{_id(line['folder'])}\n{line['task']}",
         f"{line['corpus']} {line['split']}{answer_task}\n{line['label']}",
-        "" if line["queries"] is None else f"{line['queries']:,}",
+        "" if line["queries"] is None else f"{line['queries']:,}{sample}",
         f"{score}\n{line['started'][:16].replace('T', ' ')}",
     ]
 

@@ -30,7 +30,7 @@ from target_bench.runs.newest import (
     find_newest_runs_of_corpora,
 )
 from target_bench.runs.result import SYNTHETIC, Result, Results, read_main_metric, read_run
-from target_bench.runs.score_tables import describe_edited, list_databases
+from target_bench.runs.score_tables import describe_edited, is_sampled, list_databases
 from target_bench.runs.slicing import read_metric
 
 RunLike = str | Path | Result | Results
@@ -157,6 +157,9 @@ def compare_results(
         corpus for corpus, group in groups.items() if any(r.per_query.are_synthetic for r in group)
     ]
     remarks = [f"{why}."] if why else []
+    if len(systems) == 1 and is_sampled(base):  # several corpora name the limit in their columns
+        n = count_noun(base.stored.n_queries, "query")
+        remarks.insert(0, f"The scores are over a sample of {n} (--limit).")
     for corpus, by_name in systems.items():
         where = "" if len(systems) == 1 else f"{corpus}: "
         for name, run in by_name.items():

@@ -27,6 +27,7 @@ from target_bench.reporting.sentences import (
 )
 from target_bench.runs.differences import PLUGINS, find_varying, read_settings
 from target_bench.runs.result import Result
+from target_bench.runs.score_tables import is_sampled
 from target_bench.runs.slicing import MetricValues, make_mean, read_metric
 
 DEFAULT = "default"  # the level of a run that leaves a setting at its default
@@ -128,6 +129,8 @@ def _conclude(runs: Sequence[Result]) -> Conclusion | None:
         notes.append(f"{count_noun(n_bounds, 'upper or lower bound')} left out.")
     if n_empty := len(systems) - len(ranked):
         notes.append(f"{count_noun(n_empty, 'run')} left out: no {metric} over any query.")
+    if is_sampled(ranked[0]):
+        notes.append("The queries are a sample (--limit).")
     if why:
         notes.append(f"{why}.")
     effects: list[MainEffect] = []

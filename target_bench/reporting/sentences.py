@@ -11,7 +11,7 @@ from target_bench.metrics.stats import ALPHA, FEWEST, POWER
 from target_bench.reporting.compare import compare_results, leading_metric
 from target_bench.reporting.rows import Comparison, Row
 from target_bench.runs.result import SYNTHETIC, Result
-from target_bench.runs.score_tables import interval_by_database, list_databases
+from target_bench.runs.score_tables import interval_by_database, is_sampled, list_databases
 
 _MOST_NAMES = 4
 
@@ -150,6 +150,7 @@ def describe_run(results: Sequence[Result]) -> Iterator[str]:
 
 def _describe_best(best: Result, metric: str, scores: Sequence[tuple[str, float]]) -> str:
     n = count_noun(best.stored.scores[metric].n, "question")
+    n = f"a sample of {n}" if is_sampled(best) else n
     value = find_spec(metric, best.stored.scores[metric]).text(best.scores[metric].value)
     names, alone = list_best(scores, best.scores[metric].value), len(scores) < 2
     if len(names) > 1:

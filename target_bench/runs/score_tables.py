@@ -73,6 +73,12 @@ def group_by_queries_and_cutoffs(results: Iterable["Result"]) -> list[list["Resu
     return group_results(results, queries_and_cutoffs)
 
 
+def is_sampled(result: "Result") -> bool:
+    """Return whether ``--limit`` left queries out, or asked for just as many as there are."""
+    limit = result.command.limit
+    return limit is not None and limit == result.run.manifest.n_queries
+
+
 def write_title(results: Sequence["Result"]) -> str:
     """Return corpus, task and number of queries of results that share them."""
     first = results[0]
@@ -80,7 +86,8 @@ def write_title(results: Sequence["Result"]) -> str:
     task, tasks = first.identity.task, {result.command.about for result in results}
     if len(tasks) == 1 and first.command.ranks_for_answers:
         task += f" for {first.command.about}"
-    return f"{corpus}: {task}, {count_noun(first.stored.counts.asked, 'query')}"
+    n = count_noun(first.stored.counts.asked, "query")
+    return f"{corpus}: {task}, {'a sample of ' if is_sampled(first) else ''}{n}"
 
 
 # Tables of scores

@@ -51,11 +51,11 @@ def test_run_mini_for_all_tasks(tmp_path: Path, inside: Inside) -> None:
     retrieving = ("retrieval", "question_answering", "fact_verification", "text_to_sql")
     names = list(registry.BASELINES)
     for task, n in dict.fromkeys(retrieving, 6).items():
-        assert f"mini test: {task}, {n} queries" in printed
+        assert f"mini test: {task}, a sample of {n} queries" in printed
         for name in names:
             assert list((tmp_path / "runs").glob(f"{task.replace('_', '-')}-mini-test-{name}-*"))
     for task in ("text_to_table", "table_to_text"):
-        assert f"mini test: {task}, 6 queries" in printed
+        assert f"mini test: {task}, a sample of 6 queries" in printed
     assert {printed.count(f"\n {name} ") for name in names} == {4}
     assert printed.count("\n extractive ") == 2, "nothing is retrieved for them"
     assert f"{4 * len(names) + 2} runs in runs/, reused" in inside.good(*run)

@@ -22,7 +22,7 @@ def test_the_first_screen(inside: Inside) -> None:
 def test_every_task_has_a_verdict_and_a_table_without_its_summary(inside: Inside) -> None:
     options = ("--retriever", "bm25", "--retriever", "random", "--limit", "6", "--task", "all")
     shown = inside("run", "mini", *options).out
-    assert "mini test: text_to_sql, 6 queries\n" in shown
+    assert "mini test: text_to_sql, a sample of 6 queries\n" in shown
     assert "judged in sqlite" not in shown
     assert shown.endswith("next: target-bench runs list --out runs\n")
     assert "judged in sqlite" in inside("run", "mini", *options, "-v").out

@@ -38,6 +38,24 @@ def test_list(inside: Inside, runs: Runs) -> None:
     assert "there is no such folder" in inside.bad(4, "runs", "list", "--out", "nowhere")
 
 
+def test_a_sample_of_the_queries_is_marked(inside: Inside) -> None:
+    """Where scores are shown: a reader took them for those of the whole split."""
+    run = ("run", "mini", "--retriever", "bm25", "--retriever", "random")
+    assert "(a sample of 20 questions)" in inside.good(*run, "--limit", "20")
+    assert " 20 (sample) " in inside.good("runs", "list")
+    assert [line["limit"] for line in json.loads(inside.good("runs", "list", "--json"))] == [20, 20]
+    sentence = "The scores are over a sample of 20 queries (--limit)."
+    assert sentence in inside.good("compare", "runs")
+    inside.good("report", "runs")
+    assert "A sample (--limit) of 20 queries" in Path("report.html").read_text("utf-8")
+    gated = inside("gate", "bm25", "--run", "random").out
+    assert sentence in " ".join(gated.split())
+    out = ("--out", "whole")
+    assert "sample" not in inside.good(*run, "--limit", "1000", *out)
+    assert "sample of" not in inside.good("compare", "whole")
+    assert "(sample)" not in inside.good("runs", "list", *out)
+
+
 def test_rankings_without_tables_have_no_score_in_a_list(inside: Inside) -> None:
     """Those of ``no-context``; the answers to questions alone have one."""
     task = ("--task", "qa", "--retriever", "no-context", "--generator", "gold")

@@ -168,8 +168,8 @@ def test_rankings_for_two_tasks_lie_in_one_folder(tmp_path: Path) -> None:
         target.run("bm25", generator="gold", limit=10)
     text = " ".join(str(read_runs(tmp_path)).split())
     for task in ("question_answering", "text_to_sql"):
-        assert f"mini test: {task}, 10 queries" in text
-        assert f"mini test: retrieval for {task}, 10 queries" in text
+        assert f"mini test: {task}, a sample of 10 queries" in text
+        assert f"mini test: retrieval for {task}, a sample of 10 queries" in text
 
 
 def test_rankings_of_the_same_queries_share_a_table(tmp_path: Path) -> None:

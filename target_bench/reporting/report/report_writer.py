@@ -13,6 +13,7 @@ from target_bench.reporting.report.summary import order_runs, summarize
 from target_bench.reporting.web import environment, make_page_parts
 from target_bench.runs.record_log import write_file
 from target_bench.runs.result import SYNTHETIC
+from target_bench.runs.score_tables import is_sampled
 from target_bench.runs.slicing import divide_by, read_properties
 
 _FOLDER = Path(__file__).parent
@@ -90,6 +91,7 @@ def _make_context(runs: Sequence[ReportRun], dataset: Dataset, by: Sequence[str]
         "cutoffs": cutoffs,
         "curves": curves,
         "recall_chart": charts.recall_chart(labels, drawn, cutoffs) if any(drawn) else None,
+        "is_sampled": is_sampled(runs[0].result),
         "synthetic": SYNTHETIC if any(query.synthetic for query in dataset.queries) else "",
         "listed": min(len(dataset.queries), MOST_QUERIES),
         "data": queries.pack(_collect(runs, dataset, summary)),
