@@ -171,7 +171,13 @@ def describe_first_fault(error: ValidationError) -> str:
 def _describe_fault(fault: Any) -> str:
     where = ".".join(ascii(str(part))[1:-1][:60] for part in fault["loc"] if part != "[key]")
     message = fault["msg"].removeprefix("Value error, ")[:300]
-    texts = {"missing": "is missing", "extra_forbidden": "there is no such field"}
+    texts = {
+        "missing": "is missing",
+        "extra_forbidden": "there is no such field",
+        "tuple_type": "expected a list, as in [Ann Other]",
+    }
+    if where == "trained_on":
+        texts["dict_type"] = "expected yes, no or unknown for each corpus, as in {mini: no}"
     message = ascii(texts.get(fault["type"], message))[1:-1]
     value = fault.get("input")
     shown = f" (found {ascii(value)[:60]})" if isinstance(value, str | int | float) else ""

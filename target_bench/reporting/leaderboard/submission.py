@@ -230,7 +230,7 @@ def read_runs(archive: zipfile.ZipFile, card: Card) -> dict[str, RunManifest]:
         if run.corpus not in card.trained_on:
             raise RefusedError(
                 f"card.yaml: trained_on: says nothing about {run.corpus!a}",
-                "add it as yes, no or unknown",
+                f"add '{run.corpus}: no' to it, or yes or unknown",
             )
     if names:
         raise RefusedError(f"{min(names)}: belongs to no run of its folder")
