@@ -343,7 +343,8 @@ def find_invalid_field(generation: Generation) -> str | None:
     """
     for name, kinds in _FIELD_TYPES.items():
         value = getattr(generation, name)
-        if not isinstance(value, (*kinds, int) if float in kinds else kinds):
+        is_valid = isinstance(value, (*kinds, int) if float in kinds else kinds)
+        if not is_valid or (isinstance(value, bool) and bool not in kinds):  # a bool is an int
             return f"its {name} is {type(value).__name__}"
         if isinstance(value, float) and not isfinite(value):
             return f"its {name} is {value}"

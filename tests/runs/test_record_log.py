@@ -155,6 +155,8 @@ GOOD = {"query_id": "q2", "text": "x"}
         (ANSWERS, GOOD | {"error": 1}, "its error is int"),
         (ANSWERS, GOOD | {"cost": float("nan")}, "its cost is nan"),
         (ANSWERS, GOOD | {"input_tokens": 1.5}, "its input_tokens is float"),
+        (ANSWERS, GOOD | {"input_tokens": True}, "its input_tokens is bool"),
+        (ANSWERS, GOOD | {"cost": False}, "its cost is bool"),
         (ANSWERS, GOOD | {"cached": 1}, "its cached is int"),
         (ANSWERS, GOOD | {"shown_rows": 5}, "damaged"),
         (ANSWERS, GOOD | {"colour": "red"}, "colour"),
