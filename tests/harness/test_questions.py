@@ -240,6 +240,7 @@ def test_questions_of_a_model_are_kept_where_their_answer_follows_from_cells() -
         ({"cells": GROSS[:1], "answer": ["0"]}, UNSUPPORTED),
         ({"cells": GROSS[:1], "answer": ["-217"]}, UNSUPPORTED),
         ({"question": "Who made it?"}, NAMELESS),
+        ({"question": "Was it Michael Mann?", "answer": ["Michael Mann*"]}, NAMELESS),
         ({"cells": [HEAT, {"row": 1, "column": "Year", "value": "2004"}], "answer": ["2004"]},
          ELSEWHERE),
     ],

@@ -231,10 +231,11 @@ def _find_keys(
 ) -> frozenset[str]:
     """Return the cells that a question names, of the row with the most of them."""
     padded_question = f" {' '.join(split_words(question))} "
+    answers = set(map(normalize, answer))
     keys: dict[int, set[str]] = defaultdict(set)
     for (row, _), cell in cells.items():
         words = " ".join(split_words(cell))
-        if words and f" {words} " in padded_question and cell not in answer:
+        if words and f" {words} " in padded_question and normalize(cell) not in answers:
             keys[row].add(normalize(cell))
     return frozenset(max(keys.values(), key=len, default=()))
 
