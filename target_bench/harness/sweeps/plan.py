@@ -37,7 +37,7 @@ from target_bench.harness.score import select_scorable
 from target_bench.harness.sweeps.cell import CellState, SweepCell, share_data
 from target_bench.harness.systems import System, make_generator, make_retriever
 from target_bench.harness.yaml_file import YamlFile
-from target_bench.runs.manifest import Identity
+from target_bench.runs.manifest import Identity, read_manifest
 from target_bench.runs.record_log import ANSWERS, JUDGEMENTS, RANKINGS, Log
 from target_bench.runs.result import read_run
 from target_bench.runs.run import find_folder
@@ -244,7 +244,15 @@ def _estimate_retriever(
     rankings = RANKINGS.read(folder) if folder else {}
     ranked = {query_id for query_id, ranking in rankings.items() if ranking.error is None}
     n_queries = sum(query.id not in ranked for query in dataset.queries)
-    n_texts = len(dataset.corpus) + n_queries + count_timed(config, dataset)
+    is_timed = (
+        folder is not None
+        and (folder / "manifest.json").exists()
+        and read_manifest(folder).latency_ms is not None
+    )
+    n_timed = 0 if is_timed else count_timed(config, dataset)
+    if not n_queries and not n_timed:
+        return None
+    n_texts = len(dataset.corpus) + n_queries + n_timed
     return Estimate(retriever.label, n_texts)
 
 

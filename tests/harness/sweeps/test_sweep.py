@@ -11,6 +11,7 @@ import pytest
 
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.observer import Observer
+from target_bench.data.load import load
 from target_bench.harness.sweeps import Sweep, SweepCell, run_cell
 from target_bench.harness.sweeps.executors import Outcomes
 from tests.builders import Recorder, only
@@ -259,6 +260,42 @@ def test_a_generator_that_reads_no_prompt_is_told_of_whichever_cell_comes_first(
         observer = Heard()
         Sweep.load(write(folder, f"{TWELVE}\nprompts: {prompts}"), observer=observer)
         assert [text for text in observer.warnings if "reads prompts" in text]
+
+
+PAID_RETRIEVER = """
+import os
+
+class Hosted:
+    paid = True
+
+    def embed_corpus(self, corpus):
+        self.ids = list(corpus.ids)
+
+    def retrieve(self, query, top_k):
+        if "heaviest" in query and getattr(os, "path").exists("down"):
+            raise ValueError("the server is down")
+        return self.ids[:top_k]
+"""
+
+
+def test_a_retriever_that_was_timed_is_not_timed_again(folder: Path) -> None:
+    """The estimate has what is sent: tables, failed queries, and single queries not timed yet."""
+    (folder / "hosted.py").write_text(PAID_RETRIEVER, encoding="utf-8")
+    (folder / "down").touch()
+    text = "corpora: {name: mini, limit: 9}\nretrievers: hosted.py:Hosted\nlatency: 3"
+    dry = _load(folder, text)
+    n_tables, n_timed = len(load("mini").corpus), 3 + 10
+    assert [estimate.requests for estimate in dry.estimates] == [n_tables + 9 + n_timed]
+    dry.run(Here())
+    again = _load(folder, text)
+    assert [estimate.requests for estimate in again.estimates] == [n_tables + 1]
+    (folder / "down").unlink()
+    (result,) = again.run(Here())
+    assert result.folder is not None
+    (result.folder / "scores.json").unlink()
+    unscored = _load(folder, text)
+    assert [planned.state for planned in unscored.cells] == ["unfinished"]
+    assert unscored.estimates == []
 
 
 JUDGE = """
