@@ -233,6 +233,8 @@ def _read_bound(condition: Condition, values: Sequence[Any]) -> Any:
             raise ConfigError(f"--slice {condition}: {condition.name} is true or false")
         return text.lower() == "true"
     if kinds and kinds <= {int, float}:
+        with suppress(ValueError):
+            return int(text)  # exact, where a float is not above 2^53
         try:
             return float(text)
         except ValueError:

@@ -23,6 +23,7 @@ from target_bench.runs.slicing import (
 COLUMNS: dict[str, list[Any]] = {
     "difficulty": ["easy", "hard", None, "hard"],
     "gold_tables": [1, 2, 3, 1],
+    "id": [2**53, 2**53 + 1, 2**53 + 2, 7],  # 2^53 + 1 is no float
     "timed": [True, False, True, None],
     "missing": [None] * 4,
 }
@@ -47,6 +48,9 @@ def _of(*texts: str) -> dict[str, list[int]]:
         ("gold_tables<=2", [0, 1, 3]),
         ("gold_tables=3", [2]),
         ("gold_tables!=3", [0, 1, 3]),
+        ("id=9007199254740993", [1]),
+        ("id>9007199254740992", [1, 2]),
+        ("id<=7.5", [3]),
         ("timed=true", [0, 2]),
     ],
 )
