@@ -19,7 +19,7 @@ VERSION = "classification:2"
 TRUE, FALSE, NOT_ENOUGH = "True", "False", "Not Enough Information"
 LABELS = (TRUE, FALSE, NOT_ENOUGH)
 
-LABEL_RULES: dict[LabelMode, str] = {"strict": "strict.6", "target": "target"}
+LABEL_RULES: dict[LabelMode, str] = {"strict": "strict.7", "target": "target"}
 """The version of how labels are read (``target_bench.metrics.labels``)."""
 
 

@@ -1,11 +1,12 @@
 r"""Read the label that a model gives to a statement: True, False or Not Enough Information.
 
 ``parse_label("The claim is not true.")`` is ``"False"``; None for an answer that does not say
-plainly which label is meant. Of these steps the first that finds a verdict decides:
+plainly which label is meant. Reasoning blocks are removed first (``target_bench.core.reasoning``).
+Then the first of these that an answer has decides, also where no label can be read from it:
 
-1. reasoning blocks are removed (``target_bench.core.reasoning``);
-2. JSON: the fields ``label``, ``verdict``, ``answer`` and the like; where none of them holds a
-   label, ``is_true`` and the like;
+1. JSON: the fields ``label``, ``verdict``, ``answer`` and the like; where none of them holds a
+   label, ``is_true`` and the like; of an object in another only where that has no such field;
+2. nothing but a verdict, such as "False." or "not enough information";
 3. marked answers: "Answer: ...", "Verdict: ...", ``\boxed{}``, ``<answer>``; final ones first;
 4. sentences that are a verdict ("False.", "No, the table ..."), and plain sentences about the
    statement ("the claim is refuted by the table", "this makes it false").
@@ -19,6 +20,7 @@ only.
 import json
 import re
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from target_bench.core.reasoning import without_reasoning
 from target_bench.core.schema import LabelMode
@@ -43,8 +45,7 @@ def parse_label(text: str, mode: LabelMode = "strict") -> str | None:
     text = without_reasoning(text)
     if len(text) > _LONGEST:
         text = f"{text[: _LONGEST // 2]}\n{text[-_LONGEST // 2 :]}"
-    fields = list(_find_json_fields(text))
-    if fields:
+    if fields := _find_json_fields(text):
         labels = [_read_field(key, value) for key, value in fields if key in _LABEL_KEYS]
         if not any(labels):
             labels = [_read_field(key, value) for key, value in fields]
@@ -82,34 +83,78 @@ _DENYING_KEYS = frozenset(
     ("is_false", "false", "refuted", "is_refuted", "contradicted", "incorrect")
 )
 _FENCE = re.compile(r"\A\s*```(?:json)?\s*", re.IGNORECASE)
-_OBJECT = re.compile(r"\{[^{}]*\}")
 _FIELD = re.compile(
     r"""["']?\b(?P<key>[A-Za-z_ ]{1,30})["']?\s*:\s*"""
     r"""(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<bare>[\w.-]{1,30}))"""
 )
+_BRACE = re.compile(r"[{}]")
+_decoder = json.JSONDecoder(strict=False)
 
 
-def _find_json_fields(text: str) -> Iterator[tuple[str, str]]:
-    """Yield key and value of the fields that hold a verdict, in broken objects and dicts too."""
-    objects = [match[0] for match in _OBJECT.finditer(text)]
+def _find_json_fields(text: str) -> list[tuple[str, str]]:
+    """Return key and value of the fields that hold a verdict, in broken objects and dicts too.
+
+    Of a field in an object and one deeper in the same object only the first is returned: what is
+    deeper may be said of a part of the evidence.
+    """
+    fields: list[tuple[str, str]] = []
+    ends, start = _match_braces(text), text.find("{")
+    while start >= 0:
+        try:
+            record, end = _decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            end = ends.get(start, start + 1)
+            fields += _select_verdicts(_read_broken(text[start:end]))
+        else:
+            fields += _read_shallowest(record)
+        start = text.find("{", end)
     begun = _FENCE.sub("", text).lstrip()
-    for body in objects or ([begun] if begun.startswith("{") else []):
-        for key, value in _read_pairs(body):
-            name = re.sub(r"[\s-]+", "_", key.strip().lower())
-            if name in _LABEL_KEYS | _AFFIRMING_KEYS | _DENYING_KEYS:
-                yield name, value
+    if not fields and begun.startswith("{"):  # an answer that was cut off
+        fields = _select_verdicts(_read_broken(begun))
+    return fields
 
 
-def _read_pairs(body: str) -> Iterator[tuple[str, str]]:
-    try:
-        record = json.loads(body, strict=False)
-    except (ValueError, RecursionError):
-        for match in _FIELD.finditer(body):
-            values = match.group("double", "single", "bare")
-            yield match["key"], next(value for value in values if value is not None)
-    else:
-        for key, value in record.items():
-            yield key, value if isinstance(value, str) else json.dumps(value)
+def _match_braces(text: str) -> dict[int, int]:
+    """Return where each brace that is closed opens -> the end of its object."""
+    ends, opened = {}, []
+    for brace in _BRACE.finditer(text):
+        if brace[0] == "{":
+            opened.append(brace.start())
+        elif opened:
+            ends[opened.pop()] = brace.end()
+    return ends
+
+
+def _select_verdicts(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the pairs whose key is one of a verdict, with the key as it is listed above."""
+    named = ((re.sub(r"[\s-]+", "_", key.strip().lower()), value) for key, value in pairs)
+    return [pair for pair in named if pair[0] in _LABEL_KEYS | _AFFIRMING_KEYS | _DENYING_KEYS]
+
+
+def _read_broken(body: str) -> Iterator[tuple[str, str]]:
+    for match in _FIELD.finditer(body):
+        values = match.group("double", "single", "bare")
+        yield match["key"], next(value for value in values if value is not None)
+
+
+def _read_shallowest(record: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the fields that hold a verdict, of the first level of an object that has any."""
+    level: list[Any] = [record]
+    while level:
+        plain, inner = [], []
+        for each in level:
+            values = each.items() if isinstance(each, dict) else enumerate(each)
+            for key, value in values:
+                if isinstance(value, dict) or (
+                    isinstance(value, list) and any(isinstance(item, dict | list) for item in value)
+                ):
+                    inner.append(value)
+                elif isinstance(key, str):
+                    plain.append((key, value if isinstance(value, str) else json.dumps(value)))
+        if fields := _select_verdicts(plain):
+            return fields
+        level = inner
+    return []
 
 
 def _read_field(key: str, value: str) -> str | None:

@@ -97,7 +97,7 @@ def test_answers_are_scored_again_when_they_are_read_in_another_way(
     assert after["answers"]["unparsed"] == 0
     assert after["folder"] != before["folder"]
     signatures = [result["scores"]["accuracy"]["signature"] for result in (before, after)]
-    assert ["labels:strict.2" in signatures[0], "labels:strict.6" in signatures[1]] == [True, True]
+    assert ["labels:strict.2" in signatures[0], "labels:strict.7" in signatures[1]] == [True, True]
     inside.good("score", after["folder"])
 
 

@@ -109,6 +109,18 @@ def test_reasoning_before_an_answer_changes_nothing(text: str) -> None:
         ("-1", None),
         ("NOT_ENOUGH_INFORMATION.", NOT_ENOUGH),
         ("I think true. <final_answer>False</final_answer>", "False"),
+        ('{"label": "True", "evidence": {"row": 1}}', "True"),
+        ('{"label": "False", "analysis": {"correct": true}}', "False"),
+        ('{"label": "False", "rows": [{"year": 1990, "status": "correct"}]}', "False"),
+        ('{"verdict": "True", "steps": [{"result": "false"}]}', "True"),
+        ('{"output": {"label": "False", "reason": {"row": 3}}}', "False"),
+        ('{"label": ["False"]}', "False"),
+        ("{'label': 'False', 'analysis': {'correct': True}}", "False"),  # not JSON
+        ('[{"label": "True"}, {"label": "False"}]', None),
+        ('The set {a: {1}} holds. {"label": "False"}', "False"),
+        ('{"label": "True", "evidence": {"row": 1', "True"),  # cut off
+        ('{"label": "see below", "is_true": false}', "False"),
+        ('{"answer": "see below"}\nVerdict: True', None),
     ],
 )
 def test_strict_reading(text: str, label: str | None) -> None:
