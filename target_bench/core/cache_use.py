@@ -81,8 +81,8 @@ def note_cached_answers(generator: Any, any_cached: bool) -> None:
 
 
 @contextmanager
-def disable_caches() -> Iterator[None]:
-    """Disable the cache of embeddings in this thread; that of answers is still read."""
+def disable_embedding_cache() -> Iterator[None]:
+    """Have embeddings computed anew in this thread; recorded answers are still read."""
     token = _disabled.set(True)
     try:
         yield
@@ -90,6 +90,6 @@ def disable_caches() -> Iterator[None]:
         _disabled.reset(token)
 
 
-def are_disabled() -> bool:
+def is_embedding_cache_disabled() -> bool:
     """Return whether the cache of embeddings is disabled in this thread."""
     return _disabled.get()

@@ -308,7 +308,7 @@ def _time_single_queries(
     with (
         restore_process(),
         plugin_errors(name, "retrieve, of a single query"),
-        cache_use.disable_caches(),
+        cache_use.disable_embedding_cache(),
     ):
         for text in sample[:_WARM_UP]:
             plugin.retrieve(text, depth)

@@ -74,7 +74,7 @@ class SacreBLEU(Metric[TextAnswers]):
         n_references: how many references a query has (``count_references``), for the signature.
         reading: how the answers were read, for the signature; empty if they are taken whole.
         tokenize: how texts are divided into tokens: ``zh``, ``ja-mecab``, ``char``, ``intl``, ...
-        settings: other settings of sacreBLEU's own metric.
+        lowercase: whether case is ignored.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class SacreBLEU(Metric[TextAnswers]):
         n_references: str = "var",
         reading: str = "",
         tokenize: str | None = None,
-        **settings: Any,
+        lowercase: bool = False,
     ) -> None:
         from sacrebleu.metrics.bleu import BLEU
 
@@ -90,8 +90,8 @@ class SacreBLEU(Metric[TextAnswers]):
         self.context = {"n_references": n_references, "reading": reading}
         self._reading = reading
         try:
-            self._scorer: Any = BLEU(tokenize=tokenize, **settings)
-            self._sentence: Any = BLEU(tokenize=tokenize, **{"effective_order": True, **settings})
+            self._scorer: Any = BLEU(lowercase, tokenize=tokenize)
+            self._sentence: Any = BLEU(lowercase, tokenize=tokenize, effective_order=True)
         except (KeyError, RuntimeError) as error:  # unknown; its package is not installed
             names = ", ".join(sorted(set(BLEU.TOKENIZERS)))
             raise ConfigError(

@@ -60,7 +60,11 @@ def encode_texts(
     keys = [hash_text(text) for text in texts]
     distinct = dict(zip(keys, texts, strict=True))
     with ExitStack() as stack:
-        store = open_cache(encoder, kind) if cache and not cache_use.are_disabled() else None
+        store = (
+            open_cache(encoder, kind)
+            if cache and not cache_use.is_embedding_cache_disabled()
+            else None
+        )
         if store is not None:
             stack.enter_context(closing(store))
             # of the class: one that asks a server of this machine is not paid, and claims too

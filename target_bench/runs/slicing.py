@@ -307,17 +307,13 @@ def read_metric(result: "Result", metric: str) -> MetricValues:
         elsewhere = f". Its rankings were scored in {rankings}" if rankings else ""
         raise ConfigError(describe_unknown_metric(folder, metric, scores) + elsewhere)
     score, statistics = scores[metric], result.per_query.statistics[metric]
-    if metric.startswith("precision@") and statistics.shape[1] == 2:
-        # An earlier version did not store the largest value that each query can have, as the third
-        # column: with its value in place of that the interval is the one of before.
-        values = np.nan_to_num(result.per_query.values[metric])
-        statistics = np.column_stack([statistics, values])
     spec, installed = find_spec(metric, score), make_default_metric(metric)
     # The installed metric may give 0 for no query at all, where the stored score is NaN.
     computing = StoredMean(spec) if installed is None or isnan(score.value) else installed
     again = f"score it again with target-bench score {folder}"
     try:
         value = compute_score(computing, statistics)
+        computing.bounds(statistics)  # raises for statistics of another version, too
     except (ValueError, TypeError, AttributeError, IndexError) as error:
         raise StoreError(
             f"{folder}: the stored statistics of {metric} give no score ({error}); {again}"

@@ -40,10 +40,10 @@ def test_a_generator_with_a_cache_of_its_own_is_believed() -> None:
 
 def test_turned_off_in_this_thread_alone() -> None:
     off: list[bool] = []
-    with cache_use.disable_caches():
-        assert cache_use.are_disabled()
-        thread = Thread(target=lambda: off.append(cache_use.are_disabled()))
+    with cache_use.disable_embedding_cache():
+        assert cache_use.is_embedding_cache_disabled()
+        thread = Thread(target=lambda: off.append(cache_use.is_embedding_cache_disabled()))
         thread.start()
         thread.join()
-    assert not cache_use.are_disabled()
+    assert not cache_use.is_embedding_cache_disabled()
     assert off == [False]

@@ -12,6 +12,7 @@ from rouge_score.rouge_scorer import RougeScorer
 
 from target_bench import load, score_answers
 from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.metric_function import resolve_metric
 from target_bench.metrics.text import (
     DEFINITIONS,
     TextAnswers,
@@ -228,6 +229,9 @@ def test_tokens_of_bleu_are_a_setting() -> None:
     assert "|tok:zh|" in chinese.signature
     with pytest.raises(ConfigError, match="tokenize='xy': expected one of 13a, char"):
         DEFINITIONS["sacrebleu"].make(tokenize="xy")
+    # It would change the value, and is in no signature of sacreBLEU.
+    with pytest.raises(ConfigError, match="max_ngram_order"):
+        resolve_metric("sacrebleu:max_ngram_order=2")
 
 
 def test_metric_with_settings_replaces_the_same_one_of_the_task() -> None:

@@ -1,7 +1,7 @@
 """BLEU and ROUGE-L against vectors of sacreBLEU and rouge-score.
 
-The vectors hold more than the package has (chrF, TER, other ROUGE, stemming): what ``METRICS``
-names, and ROUGE-L, is compared.
+The vectors hold more than the package has (chrF, TER, smoothing, other ROUGE, stemming): what
+``METRICS`` names, and ROUGE-L, is compared.
 """
 
 from typing import Any
@@ -23,8 +23,6 @@ METRICS: dict[str, dict[str, Any]] = {
     "bleu_none": {"tokenize": "none"},
     "bleu_intl": {"tokenize": "intl"},
     "bleu_char": {"tokenize": "char"},
-    "bleu_floor": {"smooth_method": "floor"},
-    "bleu_addk": {"smooth_method": "add-k"},
 }
 
 

@@ -10,7 +10,6 @@ import pytest
 
 from target_bench import StoreError, evaluate, list_runs, read_run
 from target_bench.core.errors import PluginError
-from target_bench.core.metric import compute_score
 from target_bench.core.schema import Corpus, TableId
 from target_bench.runs.result import Result, Results, read_main_metric
 from target_bench.runs.slicing import read_metric
@@ -201,17 +200,14 @@ def test_an_edited_score_with_a_new_checksum_is_found_when_it_is_compared(runs: 
         read_metric(read_run(runs.bm25), "recall@1")
 
 
-def test_precision_of_an_earlier_version_is_compared_with_that_of_this_one(runs: Runs) -> None:
-    """It has no largest value of each query, from which its interval follows now."""
-    now = read_metric(read_run(runs.bm25), "precision@10")
+def test_statistics_of_an_earlier_version_are_refused(runs: Runs) -> None:
+    """Of precision@k they lack the largest value of each query, from which its interval follows."""
     (runs.bm25 / "statistics.parquet").unlink()
     rewrite(runs.bm25 / "manifest.json", lambda manifest: manifest.update(tables={}))
     run = read_run(runs.bm25)
     assert read_metric(run, "recall@10").is_mean
-    before = read_metric(run, "precision@10")
-    assert compute_score(now.metric, before.statistics) == run["precision@10"].value
-    assert before.statistics.shape == now.statistics.shape
-    assert now.metric.bounds(before.statistics)[1] <= now.metric.bounds(now.statistics)[1]
+    with pytest.raises(StoreError, match=r"precision@10 give no score .*target-bench score"):
+        read_metric(run, "precision@10")
 
 
 def test_a_damaged_log_is_removed_and_made_again(runs: Runs) -> None:
