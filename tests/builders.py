@@ -22,7 +22,7 @@ ROOT = Path(__file__).parent.parent
 Record = dict[str, Any]
 How = Literal["plain", "gz", "zip"]
 HOWS: tuple[How, ...] = ("plain", "gz", "zip")
-ASKED = Command(corpus="mini", distractors=(), retriever="bm25")
+ASKED = Command(corpus="mini", distractors=(), retriever="bm25", task="retrieval")
 """The words of a command."""
 
 

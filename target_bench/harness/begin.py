@@ -133,14 +133,13 @@ def make_command(
         **dataset.request,
         "retriever": retriever and retriever.label,
         "retriever_name": retriever and retriever.name,
-        "task": task.asked_as,  # None for a task that was made in Python
+        "task": task.asked_as or task.name,  # a task that was made in Python has only its name
     }
     if generator is not None:
         words |= {
             "generator": generator.label,
             "generator_name": generator.name,
             "retrieval_run": rankings_run and rankings_run.folder.name,
-            "task": task.asked_as or task.name,
             "prompting": config.prompt_json(),
         }
     masked = {

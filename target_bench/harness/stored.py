@@ -101,7 +101,7 @@ def score_again(
         StoreError: the run is not finished, or cannot be read.
     """
     observer = observer or Observer()
-    text = spell_task(task) if task else result.command.task or result.identity.task
+    text = spell_task(task) if task else result.command.task
     if (name := find_task(text).name) != result.identity.task:
         raise ConfigError(
             f"{result.folder} is about {result.identity.task}, not about {name}; "
@@ -119,16 +119,13 @@ def score_again(
         metrics=(*metrics, *earlier),
         keep_source=(result.folder / SOURCE).is_dir(),
     )
-    dataset = select_queries(load_same_data(result, data_dir, observer), made)
+    dataset = load_same_data(result, data_dir, observer)
     retriever: System | None = None
     if made.source == "retrieved":
         retriever = _use_stored_rankings(result.rankings_result)
         config = config.replace_options(top_k=result.rankings_result.identity.top_k)
     if made.answer == "ranking":
         assert retriever is not None
-        if task is None:
-            # ``make_task`` set this; the recorded words stay, None for a task made in Python.
-            made.asked_as = result.command.task
         return run_retriever(config, made, dataset, retriever, observer)[0]
     identity = result.identity
     now = answers_fingerprint(dataset.queries)
@@ -230,10 +227,8 @@ def make_manifest_again(
     recorded = {**(command.options or {}), **(command.prompting or {})}
     options = {name: value for name, value in recorded.items() if name in OPTIONS}
     config = RunConfig(**{**options, "out": result.folder.parent})
-    task = make_task(command.task or RANKING_TASK)
+    task = make_task(command.task)
     dataset = _load_data(result, data_dir, observer)
-    if task.answer != "ranking":
-        dataset = select_queries(dataset, task)
     retriever: System | None = None
     generator: System | None = None
     try:

@@ -49,7 +49,7 @@ def read_plugins(result: "Result") -> dict[str, Plugin]:
     if command.generator is not None:
         user_name = command.generator_name
         plugins["generator"] = _read_plugin("generator", command.generator, user_name)
-    plugins["task"] = _read_plugin("task", command.task or result.identity.task, None)
+    plugins["task"] = _read_plugin("task", command.task, None)
     return plugins
 
 

@@ -123,11 +123,11 @@ class Command(Entries):
 
     corpus: str | None  # name or absolute path; None for one that was made in Python
     distractors: tuple[str, ...]
-    retriever: str | None = None  # with its settings, as all plug-ins
+    task: str  # with its settings, as all plug-ins; of one that was made in Python, its name
+    retriever: str | None = None
     generator: str | None = None
     retriever_name: str | None = None  # what the user calls it
     generator_name: str | None = None
-    task: str | None = None  # None for rankings by a task that was made in Python
     retrieval_run: str | None = None  # the folder of the rankings that answers are built on
     # the task that the queries were selected by; None for table retrieval
     about: str | None = None

@@ -393,7 +393,7 @@ def summarize_answers(result: "Result") -> Sequence[SummaryBlock]:
         return ()
     from target_bench.core.registry import make_task
 
-    return make_task(result.command.task or result.identity.task).view.summary(result.stored.report)
+    return make_task(result.command.task).view.summary(result.stored.report)
 
 
 def describe_edited(result: "Result", metrics: Iterable[str]) -> str | None:

@@ -23,7 +23,7 @@ REQUIRED = {
     "format": 2,
     "id": "a-0123456789ab",
     "identity": run_identity(),
-    "asked": {"corpus": "mini", "retriever": "bm25", "distractors": []},
+    "asked": {"corpus": "mini", "task": "retrieval", "retriever": "bm25", "distractors": []},
 }
 
 names = st.text(max_size=8)
@@ -62,7 +62,12 @@ entries = {
     "latency_ms": _by_name(seconds),
 }
 commands = st.fixed_dictionaries(
-    {"corpus": st.none() | names, "retriever": names, "distractors": st.lists(names, max_size=2)},
+    {
+        "corpus": st.none() | names,
+        "task": names,
+        "retriever": names,
+        "distractors": st.lists(names, max_size=2),
+    },
     optional={
         **dict.fromkeys(("generator", "retrieval_run", "about", "database"), names),
         **{"limit": numbers, "of a later version": names},
@@ -89,7 +94,13 @@ def test_any_document_comes_back(document: Record) -> None:
 def test_an_identity_of_answers_names_their_retriever() -> None:
     retrieval = {"retriever": {"class": "a:B"}, "depth": 5, "tables": 2}
     identity = run_identity(retrieval=retrieval, generator={"class": "c:D"})
-    asked = {"corpus": None, "distractors": ["x"], "retriever": "bm25", "generator": "gold"}
+    asked = {
+        "corpus": None,
+        "task": "qa",
+        "distractors": ["x"],
+        "retriever": "bm25",
+        "generator": "gold",
+    }
     answers = Manifest.model_validate({**REQUIRED, "identity": identity, "asked": asked})
     assert answers.command.label == "bm25 + gold"
     assert answers.identity.retriever == {"class": "a:B"}

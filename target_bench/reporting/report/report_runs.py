@@ -166,7 +166,7 @@ def _drop_basis(runs: Sequence[Result]) -> list[Result]:
 def _open_run(stored: Result, label: str, dataset: Dataset, depth: int) -> ReportRun:
     ranked = stored.rankings_result
     ids = [query.id for query in dataset.queries]
-    task = make_task(stored.command.task or stored.identity.task)
+    task = make_task(stored.command.task)
     if ranked.command.retriever is None:
         tables = {
             query.id: keep_tables(query.gold, given_tables(task, query), depth=depth)
