@@ -8,7 +8,7 @@ from target_bench.core.observer import Observer, default_observer
 from target_bench.core.run_config import EXTRACTIVE, RUNS, TOP_K, RunConfig
 from target_bench.core.schema import Dataset
 from target_bench.data.load import drop_repeated, pair_with_corpora
-from target_bench.harness.evaluate import check_tasks, evaluate_pairs
+from target_bench.harness.evaluate import evaluate_pairs, make_tasks
 from target_bench.harness.score_external import score_external
 from target_bench.runs.result import Results
 
@@ -28,7 +28,7 @@ class TARGET:
         named = (task if isinstance(task, tuple) else (task,) for task in given)
         self._pairs = drop_repeated(pair for each in named for pair in pair_with_corpora(*each))
         self._out = Path(out)
-        check_tasks(self._pairs, RunConfig())
+        make_tasks(self._pairs, RunConfig())
         self._observer = observer or default_observer()
         self._loaded = {} if loaded is None else loaded
         self._data_dir = data_dir

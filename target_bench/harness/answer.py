@@ -28,7 +28,7 @@ def answer(
     run: Run,
     generator: System,
     prompter: PromptWriter,
-    max_tables: int,
+    n_tables: int,
     dataset: Dataset,
     rankings: Mapping[str, Retrieval],
     observer: Observer,
@@ -52,7 +52,7 @@ def answer(
             for query in todo:
                 ranking = rankings[query.id]
                 if ranking.error is None:
-                    tables = prompter.choose_tables(dataset.corpus, ranking.tables[:max_tables])
+                    tables = prompter.choose_tables(dataset.corpus, ranking.tables[:n_tables])
                     yield prompter.write_prompt(query, tables)
 
         requests = (prompted.request for prompted in write_prompts())
@@ -111,7 +111,7 @@ def _ask_generator(
         cache_use.note_cached_answers(plugin, any_cached)  # before hits are listed
         took = StageTime(time.perf_counter() - start, watch.take_hits(), n_answers)
         stages = {"generate": took} if plugin is not None else {}
-        run.write_manifest(**add_times(run.manifest, "timed_answers", stages))
+        run.write_manifest(**add_times(run.manifest, stages))
 
 
 def _generate_answers(

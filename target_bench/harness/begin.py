@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -48,9 +48,8 @@ def begin_run(
     A run of answers has a generator, and perhaps the run of the rankings that its answers are built
     on; a run of rankings has only a retriever.
     """
-    sources = find_sources(config, task, retriever, generator)
-    manifest = make_manifest(
-        identity, config, task, dataset, retriever, generator, rankings_run, sources
+    manifest, sources = make_manifest(
+        identity, config, task, dataset, retriever, generator, rankings_run
     )
     # The name of a folder says that only the questions about one task were ranked. Where that are
     # all questions of the split, ``only_about`` is None.
@@ -88,16 +87,18 @@ def make_manifest(
     dataset: Dataset,
     retriever: System | None,
     generator: System | None,
-    rankings_run: Run | None,
-    sources: Mapping[str, bytes],
-) -> Manifest:
-    """Return what a run records when it begins: identity, command, data, and the user's own code.
+    rankings_run: Run | None = None,
+) -> tuple[Manifest, dict[str, bytes]]:
+    """Return what a run records when it begins: identity, command, data, the user's own code.
 
-    ``sources`` maps each file of the user's own code to its content.
+    Second comes the content of that code: name of a source file -> its bytes.
     """
+    systems = [system.plugin for system in (retriever, generator) if system]
+    plugins = [*systems, task, *map(resolve_metric, config.metrics)]
+    sources = read_sources(source_files(*(each for each in plugins if each is not None)))
     # Those of a run of answers are recorded with its rankings.
     distractors = dataset.distractors if generator is None else ()
-    return Manifest(
+    manifest = Manifest(
         identity=identity,
         command=make_command(config, task, dataset, retriever, generator, rankings_run),
         n_queries=len(dataset.queries),
@@ -108,6 +109,7 @@ def make_manifest(
         data_notes=tuple(dataset.notes),
         distractors=tuple(map(_list_distractors, distractors)),
     )
+    return manifest, sources
 
 
 def _list_distractors(distractors: Distractors) -> MixedIn:
@@ -146,8 +148,7 @@ def make_command(
         name: mask_settings(value) if isinstance(value, str) else value
         for name, value in words.items()
     }
-    options = config.replace_options(metrics=list_asked_metrics(config, task)).run_json()
-    return Command.model_validate({**masked, "options": options})
+    return Command.model_validate({**masked, "options": config.run_json()})
 
 
 def identify_rankings(
@@ -168,6 +169,7 @@ def identify_answers(
     retriever: System | None,
     generator: System,
     prompter: PromptWriter,
+    n_tables: int,
 ) -> Identity:
     """Return all that can change answers or their scores; its hash names the run folder."""
     entries = {
@@ -175,7 +177,6 @@ def identify_answers(
         "generator": generator.identity,
         "prompt": prompter.identity if generator.prompt is None else generator.prompt,
     }
-    n_tables = count_prompt_tables(config, task, dataset, retriever)
     if retriever is not None:
         depth = config.top_k[-1]
         limited = {"tables": n_tables} if n_tables < depth else {}
@@ -245,16 +246,7 @@ def _count_given(task: Task[Any], dataset: Dataset) -> int:
     return max(len(given_tables(task, query)) for query in dataset.queries)
 
 
-def find_sources(
-    config: RunConfig, task: Task[Any], retriever: System | None, generator: System | None = None
-) -> dict[str, bytes]:
-    """Return the user's own source files of the plug-ins of a run."""
-    metrics = map(resolve_metric, list_asked_metrics(config, task))
-    systems = [system.plugin for system in (retriever, generator) if system]
-    plugins = [plugin for plugin in (*systems, task, *metrics) if plugin is not None]
-    return read_sources(source_files(*plugins))
-
-
-def list_asked_metrics(config: RunConfig, task: Task[Any]) -> list[Any]:
-    """Return the metrics that are asked for besides those of the task, and that it can read."""
-    return [each for each in config.metrics if can_score(resolve_metric(each), task)]
+def select_metrics(config: RunConfig, task: Task[Any]) -> RunConfig:
+    """Return the options with those of their metrics that the task can read."""
+    readable = [each for each in config.metrics if can_score(resolve_metric(each), task)]
+    return config.replace_options(metrics=readable)

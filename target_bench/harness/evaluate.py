@@ -150,8 +150,7 @@ def evaluate_pairs(
     those of ``evaluate``; ``loaded`` holds the splits that the caller has loaded, and gets others.
     """
     loaded = {} if loaded is None else loaded
-    check_tasks(pairs, config)
-    tasks = {text: make_task(text) for text, _ in pairs}
+    tasks = make_tasks(pairs, config)
     systems = _make_retrievers(retrievers, names, tasks, observer)
     if any(task.answer != "ranking" and task.source == "retrieved" for task in tasks.values()):
         config.check_prompt_tables()
@@ -190,14 +189,13 @@ def evaluate_pairs(
                         yield result
 
 
-def check_tasks(pairs: Iterable[Pair], config: RunConfig) -> None:
-    """Check that each task can be made, and that it can read the metrics that are asked for."""
-    texts = dict.fromkeys(text for text, _ in pairs)
-    for text in texts:
-        make_task(text)  # raises what is wrong with its settings
+def make_tasks(pairs: Iterable[Pair], config: RunConfig) -> dict[str, Task[Any]]:
+    """Make each task; raise what is wrong with its settings, or if none can read a metric."""
+    tasks = {text: make_task(text) for text, _ in pairs}
     if config.metrics:
         refuse_built_in_names(config.metrics)
-        check_metrics(config.metrics, {text: find_task(text) for text in texts})
+        check_metrics(config.metrics, tasks)
+    return tasks
 
 
 def load_queries(

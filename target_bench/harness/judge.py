@@ -8,8 +8,8 @@ from typing import Any
 from target_bench.core.contract import ask_if_paid
 from target_bench.core.errors import ConfigError
 from target_bench.core.observer import Observer
-from target_bench.core.schema import Dataset, Generation, Judgement, Retrieval
-from target_bench.core.task import Task
+from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
+from target_bench.core.task import AnswerJudge, Task
 from target_bench.core.user_code import restore_process
 from target_bench.data.selection import select_queries
 from target_bench.harness.consent import Confirm, estimate_judge
@@ -21,6 +21,7 @@ from target_bench.harness.score import (
 )
 from target_bench.runs.record_log import JUDGEMENTS
 from target_bench.runs.run import Run
+from target_bench.runs.times import StageTime, add_times
 
 
 def judge(
@@ -41,14 +42,12 @@ def judge(
     if task_judge is None or not dataset.queries:
         return {}
     stored = run.read_log(JUDGEMENTS)
-    unjudged = {q.id for q in task_judge.find_unjudged(dataset, answers, rankings, stored)}
-    judgements = {query_id: each for query_id, each in stored.items() if query_id not in unjudged}
-    todo = [query for query in dataset.queries if query.id not in judgements]
+    judgements, todo = _divide_queries(task_judge, dataset, answers, rankings, stored)
     if todo:
         run.mark_running()
         ask_if_paid(task, confirm, lambda: estimate_judge(task, label, len(todo)))
         observer.stage(f"{label}: judge", total=len(todo))
-        start = time.perf_counter()
+        start, n_judged = time.perf_counter(), 0
         try:
             with (
                 restore_process(),
@@ -57,17 +56,36 @@ def judge(
             ):
                 for judgement in judging:
                     append([judgement])
+                    n_judged += 1
                     observer.advance(1)
-        finally:  # times add up over all times that the run was resumed
-            seconds = run.manifest.seconds
-            took = round(seconds.get("judge", 0.0) + time.perf_counter() - start, 6)
-            run.write_manifest(seconds={**seconds, "judge": took})
+        finally:
+            took = StageTime(time.perf_counter() - start, queries=n_judged)
+            run.write_manifest(**add_times(run.manifest, {"judge": took}))
     judgements = {query.id: judgements[query.id] for query in dataset.queries}
     if todo or [*stored] != [*judgements]:
         run.mark_running()
         # in the order of the queries, without what was replaced
         JUDGEMENTS.write(run.folder, judgements.values())
     return judgements
+
+
+def _divide_queries(
+    judge: AnswerJudge,
+    dataset: Dataset,
+    answers: Mapping[str, Generation],
+    rankings: Mapping[str, Retrieval],
+    stored: Mapping[str, Judgement],
+) -> tuple[dict[str, Judgement], list[Query]]:
+    """Return query id -> judgement that still holds, and the queries without one."""
+    unjudged = {query.id for query in judge.find_unjudged(dataset, answers, rankings, stored)}
+    judgements: dict[str, Judgement] = {}
+    todo: list[Query] = []
+    for query in dataset.queries:
+        if query.id in stored and query.id not in unjudged:
+            judgements[query.id] = stored[query.id]
+        else:
+            todo.append(query)
+    return judgements, todo
 
 
 def judge_answers(
@@ -117,19 +135,9 @@ def judge_answers(
     check_query_ids("answer", answers, dataset)
     dataset = select_scorable(judged_task, select_queries(dataset, judged_task))
     generations = list_answers(dataset, answers)
-    unjudged = {
-        query.id
-        for query in task_judge.find_unjudged(dataset, generations, rankings or {}, known or {})
-    }
-    judgements = {
-        query.id: known[query.id]
-        for query in dataset.queries
-        if known and query.id in known and query.id not in unjudged
-    }
-    todo = [query for query in dataset.queries if query.id not in judgements]
+    rankings = rankings or {}
+    judgements, todo = _divide_queries(task_judge, dataset, generations, rankings, known or {})
     if todo:
-        with closing(
-            task_judge.make_judgements(todo, dataset, generations, rankings or {})
-        ) as judging:
+        with closing(task_judge.make_judgements(todo, dataset, generations, rankings)) as judging:
             judgements |= {judgement.query_id: judgement for judgement in judging}
     return judgements

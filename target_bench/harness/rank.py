@@ -262,11 +262,12 @@ def _record_times(
     embed: StageTime | None = None,
     retrieve: StageTime | None = None,
 ) -> None:
+    """Add the times of this process to those in the manifest."""
     stages = {"load": StageTime(load_seconds)}
     # How long ``oracle`` and ``no-context`` take says nothing: nobody would use them.
     if embed and retrieve and not is_bound(retriever.identity):
         stages |= {"embed_corpus": embed, "retrieve": retrieve}
-    run.write_manifest(**times.add_times(run.manifest, "timed_queries", stages))
+    run.write_manifest(**times.add_times(run.manifest, stages))
 
 
 def count_timed(config: RunConfig, dataset: Dataset) -> int:

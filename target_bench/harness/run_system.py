@@ -27,8 +27,8 @@ from target_bench.harness.begin import (
     count_prompt_tables,
     identify_answers,
     identify_rankings,
-    list_asked_metrics,
     make_prompter,
+    select_metrics,
 )
 from target_bench.harness.consent import Confirm
 from target_bench.harness.judge import judge
@@ -94,13 +94,13 @@ def run_retriever(
     if not len(dataset.corpus):
         raise DataError(f"{dataset.info.name} {dataset.split}: no tables to retrieve from")
     warn_of_depth(dataset, config.top_k[-1], observer)
-    metrics = list_asked_metrics(config, task)
+    config = select_metrics(config, task)
     identity = identify_rankings(config, task, dataset, retriever)
     with begin_run(identity, config, task, dataset, retriever, observer=observer) as run:
         rankings = rank(run, retriever, dataset, config, observer, confirm)
         observer.stage(f"{retriever.label}: score")
         with restore_process(), time_work() as took:
-            scores = score_rankings(dataset, rankings, config.top_k, task, metrics)
+            scores = score_rankings(dataset, rankings, config.top_k, task, config.metrics)
         entries = {"counts": scores.counts.to_json()}
         _finish(run, task, dataset, scores, entries, took.seconds, observer)
     # Not of our own retrievers: their scores are as exact as they can be, and ties are real.
@@ -134,19 +134,19 @@ def run_generator(
     # answers: ``replay`` finds such ids in ``note_queries``.
     if (note_queries := getattr(generator.plugin, "note_queries", None)) is not None:
         note_queries(dataset.queries, sampled=config.limit is not None)
-    max_tables = count_prompt_tables(config, task, dataset, retriever)
-    metrics = list_asked_metrics(config, task)
-    identity = identify_answers(config, task, dataset, retriever, generator, prompter)
+    config = select_metrics(config, task)
+    n_tables = count_prompt_tables(config, task, dataset, retriever)
+    identity = identify_answers(config, task, dataset, retriever, generator, prompter, n_tables)
     with begin_run(
         identity, config, task, dataset, retriever, generator, rankings_run, observer=observer
     ) as run:
-        answers = answer(run, generator, prompter, max_tables, dataset, rankings, observer, confirm)
+        answers = answer(run, generator, prompter, n_tables, dataset, rankings, observer, confirm)
         judgements = judge(
             run, task, generator.label, dataset, answers, rankings, observer, confirm
         )
         observer.stage(f"{generator.label}: score")
         with restore_process(), time_work() as took:
-            scores = score_answers(dataset, answers, task, judgements, rankings, metrics)
+            scores = score_answers(dataset, answers, task, judgements, rankings, config.metrics)
         entries: dict[str, Any] = {
             "counts": counts.to_json(),
             "answers": scores.counts.to_json(),

@@ -20,8 +20,8 @@ from target_bench.harness.consent import Confirm
 from target_bench.harness.evaluate import (
     Pair,
     check_properties,
-    check_tasks,
     load_queries,
+    make_tasks,
     work_session,
 )
 from target_bench.harness.run_system import run_system
@@ -87,7 +87,7 @@ def score_external(
     by: str | Sequence[str] = (),
 ) -> Results:
     """Score files on tasks with their corpora; arguments as for ``score_file`` and ``evaluate``."""
-    check_tasks(pairs, config)
+    make_tasks(pairs, config)  # raises what is wrong with any, before the first is scored
     properties = read_texts("by", by)
     results = []
     loaded: dict[Any, Dataset] = {}

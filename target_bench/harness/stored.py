@@ -16,11 +16,12 @@ from target_bench.core.text_tables import list_first
 from target_bench.data.load import load_once
 from target_bench.data.selection import limit_queries, select_queries
 from target_bench.harness.begin import (
-    find_sources,
+    count_prompt_tables,
     identify_answers,
     identify_rankings,
     make_manifest,
     make_prompter,
+    select_metrics,
 )
 from target_bench.harness.consent import Confirm
 from target_bench.harness.run_system import choose_ranking_task, run_retriever, run_system
@@ -244,11 +245,11 @@ def make_manifest_again(
         ) from error
     if generator is not None:
         prompter = make_prompter(config, task, dataset, generator)
-        identity = identify_answers(config, task, dataset, retriever, generator, prompter)
+        n_tables = count_prompt_tables(config, task, dataset, retriever)
+        identity = identify_answers(config, task, dataset, retriever, generator, prompter, n_tables)
     else:
         assert retriever is not None
         task = choose_ranking_task(task, retriever)
         identity = identify_rankings(config, task, dataset, retriever)
-    sources = find_sources(config, task, retriever, generator)
-    manifest = make_manifest(identity, config, task, dataset, retriever, generator, None, sources)
-    return manifest, sources
+    config = select_metrics(config, task)
+    return make_manifest(identity, config, task, dataset, retriever, generator)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Lock, local
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from target_bench.runs.manifest import Manifest
 
@@ -95,14 +95,13 @@ class StageTime(NamedTuple):
     queries: int = 0  # how many queries it covers
 
 
-def add_times(
-    manifest: Manifest,
-    counter: Literal["timed_queries", "timed_answers"],
-    stages: Mapping[str, StageTime],
-) -> dict[str, Any]:
+_COUNTERS = {"retrieve": "timed_queries", "generate": "timed_answers"}
+
+
+def add_times(manifest: Manifest, stages: Mapping[str, StageTime]) -> dict[str, Any]:
     """Return the entries of a manifest with the times of these stages added."""
     seconds, from_caches = dict(manifest.seconds), dict(manifest.from_caches)
-    n: int = getattr(manifest, counter) or 0
+    counts: dict[str, int] = {}
     for stage, spent in stages.items():
         if stage == "load":
             seconds[stage] = round(spent.seconds, 6)
@@ -115,8 +114,9 @@ def add_times(
         elif spent.queries:  # a resumed run adds to the time of the queries before
             seconds[stage] = round(seconds.get(stage, 0.0) + spent.seconds, 6)
             from_caches[stage] = sorted({*from_caches.get(stage, ()), *spent.from_caches})
-            n += spent.queries
-    return {"seconds": seconds, counter: n, "from_caches": from_caches}
+            if counter := _COUNTERS.get(stage):
+                counts[counter] = (getattr(manifest, counter) or 0) + spent.queries
+    return {"seconds": seconds, "from_caches": from_caches, **counts}
 
 
 class _ThreadImports(local):

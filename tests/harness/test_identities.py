@@ -14,6 +14,7 @@ from target_bench.core.task import Task
 from target_bench.data.load import load, load_once
 from target_bench.data.selection import select_queries
 from target_bench.harness.begin import (
+    count_prompt_tables,
     identify_answers,
     identify_rankings,
     make_command,
@@ -27,7 +28,7 @@ from tests.data.written import asked, write_own
 KEYS = {
     "retrieval": "f4adb2854300",
     "question_answering": "c834f0234fe9",
-    "fact_verification": "081430c4cba5",
+    "fact_verification": "49b0a3774ebf",
     "text_to_sql": "c7156dc4465d",
     "text_to_sql:engine=duckdb": "1a5dc4c32c11",
 }
@@ -50,7 +51,8 @@ def _identify_gold(
 ) -> Identity:
     gold = make_generator("gold", task, config, Recorder())
     prompter = make_prompter(config, task, dataset, gold)
-    return identify_answers(config, task, dataset, retriever, gold, prompter)
+    n_tables = count_prompt_tables(config, task, dataset, retriever)
+    return identify_answers(config, task, dataset, retriever, gold, prompter, n_tables)
 
 
 def _without_versions(metrics: Iterable[str]) -> list[str]:

@@ -69,16 +69,16 @@ def test_times_of_a_run_that_is_gone_on_with() -> None:
         "embed_corpus": StageTime(2.0),
         "retrieve": StageTime(1.0, (), 10),
     }
-    first = add_times(_with({}), "timed_queries", stages)
+    first = add_times(_with({}), stages)
     assert first["from_caches"] == {"embed_corpus": [], "retrieve": []}
     stages = {"load": StageTime(0.4), "embed_corpus": StageTime(0.1, ["index"])}
     stages["retrieve"] = StageTime(0.5, ["embeddings"], 5)
-    second = add_times(_with({}, **first), "timed_queries", stages)
+    second = add_times(_with({}, **first), stages)
     assert second["seconds"] == {"load": 0.4, "embed_corpus": 2.0, "retrieve": 1.5}
     assert second["from_caches"] == {"embed_corpus": [], "retrieve": ["embeddings"]}
     assert second["timed_queries"] == 15
-    nothing = add_times(_with({}), "timed_queries", {"load": StageTime(0.5)})
-    assert nothing == {"seconds": {"load": 0.5}, "timed_queries": 0, "from_caches": {}}
+    nothing = add_times(_with({}), {"load": StageTime(0.5)})
+    assert nothing == {"seconds": {"load": 0.5}, "from_caches": {}}
 
 
 def test_answers_read_from_a_file_are_not_said_to_come_from_a_cache() -> None:

@@ -174,7 +174,10 @@ def _plan_answers(
     ranked: PlannedCell | None,
 ) -> PlannedCell:
     cell, task, dataset = prepared.cell, prepared.task, prepared.dataset
-    identity = identify_answers(cell.config, task, dataset, prepared.retriever, generator, prompter)
+    n_tables = count_prompt_tables(cell.config, task, dataset, prepared.retriever)
+    identity = identify_answers(
+        cell.config, task, dataset, prepared.retriever, generator, prompter, n_tables
+    )
     planned = _look_up(cell, identity, dataset, ANSWERS)
     rankings_folder = None
     if ranked is not None:
