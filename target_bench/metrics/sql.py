@@ -88,7 +88,7 @@ class JudgedAnswer:
     """
 
     query_id: str
-    verdict: Verdict = "not_runnable"
+    verdict: Verdict = "not_runnable"  # stays where ``left_out`` says why; no score counts it
     bird: float = 0.0
     spider: float = 0.0
     soft_f1: float = 0.0
@@ -145,8 +145,8 @@ def give_verdict(
     gold: Executed,
     predicted: Executed | None,
     values: Mapping[str, float],
-    rule: Rule = "bird",
-    pair: tuple[Executed, Executed | None] | None = None,
+    rule: Rule,
+    pair: tuple[Executed, Executed | None],
 ) -> JudgedAnswer:
     """Give an answer its verdict and scores, by values that a worker computed from the rows.
 
@@ -157,8 +157,8 @@ def give_verdict(
             statement that was run nonetheless has an empty result, which can be right.
         values: what ``sql_results.compare_results`` returns; a rule that is not in it has 0.
         rule: which rule the verdict follows.
-        pair: both results under that rule, if it runs other text: Spider's drops DISTINCT and
-            repairs operators (``target_bench.sql.normalisation``). Default: the two results above.
+        pair: gold and prediction as that rule runs them: Spider's drops DISTINCT and repairs
+            operators (``target_bench.sql.normalisation``).
     """
     if predicted is None:
         return replace(answer, verdict="no_prediction")
@@ -167,11 +167,12 @@ def give_verdict(
     if scores["bird"]:
         is_timed = len(gold.seconds) > 1 or len(predicted.seconds) > 1
         ratio = time_ratio(gold.seconds, predicted.seconds) if is_timed else nan
-    verdict: Verdict = "correct" if scores[rule] else _name_failure(*pair or (gold, predicted))
+    verdict: Verdict = "correct" if scores[rule] else _name_failure(*pair)
     return replace(answer, verdict=verdict, time_ratio=ratio, **scores)
 
 
 def _name_failure(gold: Executed, predicted: Executed | None) -> Verdict:
+    """Return the verdict on a prediction that is not correct."""
     if gold.outcome != "executed":
         return "gold_failed"
     if predicted is None:
@@ -234,6 +235,7 @@ def _define(
     tolerance: float = 0.005,
     **fields: Any,
 ) -> MetricDefinition:
+    """Define a metric as the mean over queries of what it measures of each answer."""
     spec = MetricSpec(
         name, label, description, source, "SQL", needs=needs, tolerance=tolerance, **fields
     )

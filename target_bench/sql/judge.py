@@ -86,7 +86,7 @@ class _Reading(NamedTuple):
     problem: Executed | str | None = None
 
 
-class Judge:
+class SQLJudge:
     """A judge of answers, in the processes of a pool; every database runs in its own engine.
 
     Args:
@@ -250,17 +250,15 @@ class Judge:
         gold = golds[0]
         predicted = problem if isinstance(problem, Executed) else None
         values: dict[str, float] = {}
-        pair = (gold, predicted)  # as the rule runs them
         if attempts:
             first, last = attempts[0], attempts[-1]
             predicted = first.executed
-            if self._rule == "spider":
-                # One attempt, with the first gold, if there is no file to run two texts on.
-                pair = (golds[len(attempts) - 1], last.executed)
-            else:
-                pair = (gold, predicted)
             values = {**first.values, **last.values}
             answer = replace(answer, rows=first.rows, result=first.preview)
+        pair = (gold, predicted)  # as the rule runs them
+        if attempts and self._rule == "spider":
+            # One attempt, with the first gold, if there is no file to run two texts on.
+            pair = (golds[len(attempts) - 1], attempts[-1].executed)
         answer = give_verdict(answer, gold, predicted, values, self._rule, pair)
         if answer.verdict == "gold_failed":
             reason = f"gold: {pair[0].outcome}: {pair[0].message}"

@@ -210,6 +210,7 @@ class Jobs:
         gold_sql: str,
         stops: Sequence[Plain | None],
     ) -> Iterator[Attempt]:
+        """Run each text of a prediction, and compare what it gives with the gold of that text."""
         first: Executed | None = None
         for i, (sql, gold, stop) in enumerate(zip(texts, golds, stops, strict=True)):
             if stop is not None:

@@ -31,10 +31,10 @@ from target_bench.models.prompts.schema_prompting import (
     DUCKDB_PROMPT,
     SchemaPrompter,
 )
+from target_bench.sql.duckdb_judge import DuckDBJudge
 from target_bench.sql.engines import SQLLimits
 from target_bench.sql.judge import VERSION as JUDGING_VERSION
-from target_bench.sql.judge import Judge, hash_inputs
-from target_bench.sql.translated import TranslatedJudge
+from target_bench.sql.judge import SQLJudge, hash_inputs
 from target_bench.sql.workers import Pool
 
 _RETRIEVED = "gold_retrieved"
@@ -204,9 +204,9 @@ class TextToSQL(Task[JudgedSQL], AnswerJudge):
         by_id = {query.id: query for query in queries}
         with Pool(self.workers, SQLLimits(seconds=self.timeout), seconds_left()) as pool:
             options = pool, databases, self.rule, self.repeats
-            judge = Judge(*options)
+            judge = SQLJudge(*options)
             if self.engine == "duckdb":
-                judge = TranslatedJudge(*options, dialect=self.dialect)
+                judge = DuckDBJudge(*options, dialect=self.dialect)
             for answer in judge.judge_all(queries, generations, retrievals):
                 id = answer.query_id
                 inputs = by_id[id], generations[id], retrievals.get(id), answer.database

@@ -21,5 +21,5 @@ def judge(
         ours, theirs = pair
         if theirs and ours.outcome == theirs.outcome == "executed":
             values |= compare_results(rules, ours.rows, theirs.rows, gold_sql)
-    compared = rewritten if rule == "spider" else None
-    return give_verdict(JudgedAnswer("q"), gold, predicted, values, rule, compared)
+    pair = rewritten if rewritten and rule == "spider" else (gold, predicted)
+    return give_verdict(JudgedAnswer("q"), gold, predicted, values, rule, pair)

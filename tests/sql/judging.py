@@ -10,8 +10,8 @@ import pytest
 from target_bench.core.schema import Executed, Generation, Query, Retrieval, TableId
 from target_bench.metrics.sql import JudgedAnswer, Rule
 from target_bench.sql.databases import EngineName
-from target_bench.sql.judge import Judge
-from target_bench.sql.translated import TranslatedJudge
+from target_bench.sql.duckdb_judge import DuckDBJudge
+from target_bench.sql.judge import SQLJudge
 from target_bench.sql.workers import Pool, StoppedError, Worker
 
 
@@ -65,9 +65,9 @@ def judged_answers(
     dialect: EngineName = "sqlite",
     rule: Rule = "bird",
 ) -> list[JudgedAnswer]:
-    judge = Judge(pool, databases, rule, folder=folder / "gold")
+    judge = SQLJudge(pool, databases, rule, folder=folder / "gold")
     if engine == "duckdb":
-        judge = TranslatedJudge(pool, databases, rule, folder=folder / "gold", dialect=dialect)
+        judge = DuckDBJudge(pool, databases, rule, folder=folder / "gold", dialect=dialect)
     queries = [Query(a.query_id, "", (), a.gold_sql, a.database_id) for a in answers]
     generations = {a.query_id: Generation(a.query_id, a.text, a.error) for a in answers}
     retrievals = {

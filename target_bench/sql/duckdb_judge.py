@@ -14,19 +14,19 @@ from target_bench.metrics.sql_results import same_rows
 from target_bench.sql.databases import EngineName, database
 from target_bench.sql.duckdb_copy import Copy, duckdb_copy
 from target_bench.sql.gold_results import run_gold
-from target_bench.sql.judge import Databases, Judge, LeftOutError, Pairs, list_rows
+from target_bench.sql.judge import Databases, LeftOutError, Pairs, SQLJudge, list_rows
 from target_bench.sql.normalisation import LONGEST
 from target_bench.sql.worker import Attempt, Jobs, explain_difference
 from target_bench.sql.workers import Pool, StoppedError, Worker
 
 
-class TranslatedJudge(Judge):
+class DuckDBJudge(SQLJudge):
     """A judge that runs SQLite databases as copies in DuckDB, and those of DuckDB as they are.
 
     A query whose gold has another result in DuckDB than in SQLite is left out.
 
     Args:
-        pool, databases, rule, repeats, folder: as for ``Judge``.
+        pool, databases, rule, repeats, folder: as for ``SQLJudge``.
         dialect: of predictions on such copies: ``sqlite`` translates them, and runs them in SQLite
             too, by whose rows they are judged; ``duckdb`` runs them as they are.
     """
