@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from target_bench.core.schema import Message
+from target_bench.models.local_models import replace_surrogates
 
 
 def token_ids(
@@ -23,6 +24,7 @@ def token_ids(
     text = (
         _write_chat(tokenizer, messages, template or {}) if has_template else _write_plain(messages)
     )
+    text = replace_surrogates(text)
     encoding = tokenizer(text, add_special_tokens=not has_template, truncation=False)
     ids: list[int] = encoding["input_ids"]
     return ids

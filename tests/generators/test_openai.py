@@ -265,6 +265,22 @@ def test_nothing_goes_on_if_the_first_request_is_hopeless(
     assert "sk-secret" not in str(raised.value)
 
 
+def test_a_lone_surrogate_is_sent_as_a_question_mark(server: OpenAIServer) -> None:
+    answer = OpenAI("m", server.base_url).generate(request("half a \ud83d"))
+    assert (answer.text, answer.error) == ("answer to half a ?", None)
+
+
+def test_a_request_that_was_never_sent_shows_nothing_of_the_server(server: OpenAIServer) -> None:
+    """A lone surrogate, as in a label of a schema, cannot be sent."""
+    generator = OpenAI("m", server.base_url, cache=False)
+    answer = generator.generate(request(schema={"enum": ["half a \ud83d"]}))
+    assert (answer.error or "").startswith("bad_request: UnicodeEncodeError")
+    assert not server.requests
+    server.script = lambda _: served.wrong_key("sk-secret")
+    with pytest.raises(ConfigError, match="authentication"):
+        generator.generate(request())
+
+
 def test_settings_as_on_the_command_line() -> None:
     settings = "base_url='http://localhost:8000/v1',prices={input: 0.15, output: 0.60}"
     generator = registry.create("generator", f"openai:model=m,{settings}")

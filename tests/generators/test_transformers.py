@@ -235,6 +235,13 @@ def test_chat_templates(
     assert answer.error is None
 
 
+def test_a_lone_surrogate_is_read_as_a_question_mark(folder: Path) -> None:
+    generator = Transformers(str(folder), max_new_tokens=2)
+    for text in ("w5 ?", "w5 \ud83d"):
+        answer = generator.generate(GenerationRequest("q", "qa", (Message("user", text),), ""))
+        assert answer.error is None
+
+
 def test_a_template_that_fails_costs_one_query(tmp_path: Path) -> None:
     model = _write(tmp_path / "m", NO_SYSTEM)
     bad = GenerationRequest("bad", "qa", (Message("system", "w5"),), "")

@@ -14,6 +14,7 @@ from target_bench.core.errors import ConfigError, PluginError, check_at_least_on
 from target_bench.core.prompt_writer import CHARACTERS_PER_TOKEN, estimate_text_tokens
 from target_bench.core.vectors import Encoder, TextKind, Vectors
 from target_bench.models.embedding_cache import encode_texts
+from target_bench.models.local_models import replace_surrogates
 from target_bench.models.remote.failures import Failure
 from target_bench.models.remote.openai_client import ModelServer, Send
 from target_bench.models.remote.threads import imap_unordered
@@ -180,7 +181,7 @@ class OpenAIEmbeddings(Encoder):
 
     def _truncate(self, text: str) -> str:
         longest = self.max_tokens and self.max_tokens * CHARACTERS_PER_TOKEN
-        return text[:longest] or " "  # the API takes no empty text
+        return replace_surrogates(text[:longest]) or " "  # the API takes no empty text
 
     def _split(self, texts: Sequence[str]) -> Iterator[_Batch]:
         batch: _Batch = []

@@ -225,7 +225,8 @@ class ModelServer:
         # A hopeless rate limit is one of money: there is no credit.
         if failure.hopeless and (not self._has_replied or failure.kind == "rate_limit"):
             return ConfigError(without_secrets(f"{failure}. {self._advise(failure)}"))
-        if not failure.hopeless and failure.kind not in ("rate_limit", "server_error", "timeout"):
+        is_answered = failure.kind not in ("rate_limit", "server_error", "timeout")
+        if is_from_server and is_answered and not failure.hopeless:
             self._has_replied = True
         return failure
 

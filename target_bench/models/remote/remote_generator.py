@@ -4,6 +4,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from target_bench.core.contract import Generator
@@ -104,8 +105,11 @@ class RemoteGenerator(Generator):
 
         A ``TargetBenchError`` ends the run; any other exception makes a failed answer.
         """
+        messages = tuple(
+            replace(m, content=replace_surrogates(m.content)) for m in request.messages
+        )
         try:
-            reply, seconds = ask(request)
+            reply, seconds = ask(replace(request, messages=messages))
         except TargetBenchError:
             raise
         except Exception as error:
