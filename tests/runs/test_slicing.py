@@ -23,9 +23,9 @@ from target_bench.runs.slicing import (
 COLUMNS: dict[str, list[Any]] = {
     "difficulty": ["easy", "hard", None, "hard"],
     "gold_tables": [1, 2, 3, 1],
-    "id": [2**53, 2**53 + 1, 2**53 + 2, 7],  # 2^53 + 1 is no float
     "timed": [True, False, True, None],
     "missing": [None] * 4,
+    "id": [2**53, 2**53 + 1, 2**53 + 2, 7],  # 2^53 + 1 is no float
 }
 
 
