@@ -101,9 +101,12 @@ def find_changes(
     old, new = dict(flatten(before.identity.content)), dict(flatten(after.identity.content))
     paths = [path for path in {**old, **new} if old.get(path) != new.get(path)]
     old_code: Mapping[str, str] = before.code
-    if _read_asked_metrics(before) is None:  # a file that is gone may be that of a metric
-        old_code = {name: before.code[name] for name in before.code if name in after.code}
-    changes = list(_find_code_changes(old_code, after.code, old_sources, new_sources))
+    new_code: Mapping[str, str] = after.code
+    if _read_asked_metrics(before) != _read_asked_metrics(after):
+        # A file of one run alone may be that of a metric, which makes no run new.
+        old_code = {name: old_code[name] for name in old_code if name in after.code}
+        new_code = {name: new_code[name] for name in new_code if name in before.code}
+    changes = list(_find_code_changes(old_code, new_code, old_sources, new_sources))
     if not changes:  # classes whose code is in no recorded file
         hashes = [path for path in paths if path.endswith(".code") and ".config." not in path]
         for path in hashes:
@@ -120,7 +123,7 @@ def find_changes(
         if path.endswith(".class") or not path.startswith(replaced):
             changes += _describe_entry(path, old.get(path), new.get(path))
     if "top_k" not in paths:  # else the signatures of metrics follow it
-        changes += _find_metric_changes(before, after, paths)
+        changes += _find_metric_changes(before, paths)
     if paths and not changes:
         changes.append(Change(f"{list_first(paths, _MOST_LISTED)} changed"))
     return list(dict.fromkeys(changes))
@@ -208,9 +211,7 @@ def _find_file_changes(before: Manifest, after: Manifest) -> list[Change]:
 _METRIC = "metrics: "  # a path of ``flatten`` with the signature of a metric
 
 
-def _find_metric_changes(
-    before: Manifest, after: Manifest, paths: Iterable[str]
-) -> Iterator[Change]:
+def _find_metric_changes(before: Manifest, paths: Iterable[str]) -> Iterator[Change]:
     signatures = [path.removeprefix(_METRIC) for path in paths if path.startswith(_METRIC)]
     names = [signature.partition("|")[0] for signature in signatures]
     earlier = {signature.partition("|")[0] for signature in before.identity.metrics}
@@ -219,10 +220,6 @@ def _find_metric_changes(
             yield Change(f"metric {name} is computed in another way")
         else:
             yield Change(f"metric {name} was {'removed' if name in earlier else 'added'}")
-    old, new = _read_asked_metrics(before), _read_asked_metrics(after)
-    if old is not None and new is not None:
-        for text in sorted({*old} ^ {*new}):
-            yield Change(f"metric {text} was {'removed' if text in old else 'added'}")
 
 
 def _read_asked_metrics(manifest: Manifest) -> list[str] | None:

@@ -159,6 +159,21 @@ def test_a_metric_that_was_asked_for_again_is_no_cause(inside: Inside) -> None:
     assert "metrics.py:own was" not in said
 
 
+def test_another_metric_is_no_cause(inside: Inside) -> None:
+    """A run takes further metrics without being made again; neither is their file a cause."""
+    run, metric = ("run", *OWN.split()), ("--metric", "metrics.py:own")
+    assert inside(*run, *metric).code == 0
+    _edit("mine.py", "list(corpus.ids)", "sorted(corpus.ids)")(pytest.MonkeyPatch())
+    said = " ".join(inside(*run).out.split())
+    assert "new run: the code of mine.py changed since" in said
+    assert "metric" not in said
+    first, second = sorted(_runs(), key=lambda path: (path / "manifest.json").stat().st_mtime)
+    for pair in ((first, second), (second, first)):
+        words = inside.good("runs", "why", *pair)
+        assert "  the code of mine.py changed: line 11\n" in words
+        assert "metric" not in words
+
+
 def test_a_metric_of_an_unfinished_run_is_no_cause(inside: Inside) -> None:
     """Metrics of the command are recorded with the scores, so it is not known what it asked for."""
     _edit("mine.py", "self.ids = ", "raise ")(pytest.MonkeyPatch())
