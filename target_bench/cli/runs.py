@@ -18,6 +18,7 @@ from target_bench.core.text_tables import (
     Column,
     TextTable,
     count_noun,
+    list_first,
     print_tables,
     say,
     say_wrapped,
@@ -41,8 +42,11 @@ def list_(
     task: Annotated[str | None, typer.Option(help="Only runs of this task.")] = None,
     as_json: options.AsJson = False,
     printed_as: options.PrintedAs = "text",
+    every_run: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Print a line for unfinished runs, too.")
+    ] = False,
 ) -> None:
-    """Print the runs of a store."""
+    """Print the runs of a store, unfinished ones last."""
     from target_bench.core.registry import find_task
     from target_bench.runs.run import list_runs
 
@@ -52,13 +56,19 @@ def list_(
         for run in map(_to_line, list_runs(out))
         if corpus in (None, run["corpus"]) and short_name in (None, run["task"])
     ]
+    runs.sort(key=lambda run: run["state"] == "unfinished")
+    unfinished = [_id(run["folder"]) for run in runs if run["state"] == "unfinished"]
+    shown = runs if every_run else runs[: len(runs) - len(unfinished)] or runs
     columns = [Column(name) for name in _LISTED]
     form = "json" if as_json else printed_as
-    print_as(form, runs, runs, [TextTable(columns, list(map(_to_row, runs)))])
+    print_as(form, runs, runs, [TextTable(columns, list(map(_to_row, shown)))])
     if form != "text":
         return
     say_wrapped(f"{count_noun(len(runs), 'run')} in {out}")
-    for run in runs:
+    if len(shown) < len(runs):
+        ids = list_first(unfinished, 4)
+        say_wrapped(f"{len(unfinished):,} unfinished: {ids} · --verbose shows them", "  ")
+    for run in shown:
         if why := run["problem"] or run["error"]:
             say_wrapped(f"{_id(run['folder'])} {run['state']}: {why}", "  ")
 

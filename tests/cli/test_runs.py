@@ -65,11 +65,29 @@ def test_rankings_without_tables_have_no_score_in_a_list(inside: Inside) -> None
     assert scores == {"no-context": None, "no-context + gold": 1.0}
 
 
+def test_unfinished_runs_are_one_line_of_a_list(inside: Inside, runs: Runs) -> None:
+    """After the finished ones; each is a line of its own if asked for, or if none is finished."""
+    folders = sorted(runs.root.iterdir())
+    for folder in folders[:6]:
+        (folder / "scores.json").unlink()
+    ids = [folder.name[-12:] for folder in folders]
+    out = inside.good("runs", "list")
+    assert f"6 unfinished: {', '.join(ids[:4])} and 2 more · --verbose shows them\n" in out
+    rows = [line.split()[0] for line in out.splitlines() if " recall@" in line or " exact" in line]
+    assert not {*rows} & {*ids[:6]}
+    every = inside.good("runs", "list", "--verbose")
+    assert every.count(" unfinished ") == 6
+    assert every.index(ids[-1]) < every.index(ids[0])
+    for folder in folders[6:]:
+        (folder / "scores.json").unlink()
+    assert ids[0] in inside.good("runs", "list").partition(" runs in ")[0]
+
+
 def test_errors_are_listed_and_shown(inside: Inside, runs: Runs) -> None:
     """Of a run that an error ended, and of one that goes on with what it has."""
     ended = {"status": "running", "error": "PluginError: no luck"}
     rewrite(runs.bm25 / "manifest.json", lambda manifest: manifest.update(ended))
-    out = inside.good("runs", "list")
+    out = inside.good("runs", "list", "--verbose")
     assert f"{runs.bm25.name[-12:]} unfinished: PluginError: no luck" in out
     listed = json.loads(inside.good("runs", "list", "--json"))
     states = {Path(run["folder"]).name: (run["state"], run["error"]) for run in listed}
