@@ -112,7 +112,7 @@ def score_again(
     refuse_built_in_names(metrics)
     check_metrics(metrics, {made.name: made})
     earlier = _list_earlier_metrics(result, metrics, observer)
-    prompting = result.command.prompting or {}
+    prompting = result.run.manifest.command.prompting or {}
     options = {n: v for n, v in prompting.items() if n in OPTIONS and n not in ("prompt", "tables")}
     config = RunConfig(
         **options,
@@ -140,6 +140,11 @@ def score_again(
         observer=observer,
         confirm=confirm,
     )
+    if again.folder != result.folder:
+        # The prompt is left out of the options above, as its file may be gone or edited by now.
+        with again.run.locked(observer.waiting):
+            command = again.run.manifest.command.model_copy(update={"prompting": prompting})
+            again.run.write_manifest(command=command)
     scored_with = again.identity.metrics
     names = [each.partition("|")[0] for each in scored_with if each not in identity.metrics]
     if names:

@@ -12,7 +12,8 @@ from target_bench.core.contract import Generator
 from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.schema import Corpus, Generation, GenerationRequest, TableId
 from target_bench.harness.consent import Estimate
-from target_bench.harness.stored import score_again
+from target_bench.harness.stored import make_manifest_again, score_again
+from target_bench.runs.result import read_run
 from tests.builders import Recorder, messages_of, same_scores
 from tests.harness.answering import (
     FAULTY,
@@ -82,6 +83,23 @@ def test_a_failure_that_was_mended_is_not_scored_again(tmp_path: Path) -> None:
         assert again.folder != first.folder
         assert again.stored.answers is not None
         assert again.stored.answers.failed == failed
+
+
+def test_answers_that_are_scored_in_another_way_keep_their_prompt(tmp_path: Path) -> None:
+    """The words of their command, also where the file of the prompt is gone."""
+    path = tmp_path / "mine.yaml"
+    parts = ("system", "user", "no_context_system", "no_context_user")
+    path.write_text("".join(f"{part}: '{{{{ query }}}} {{{{ tables }}}}'\n" for part in parts))
+    target = TARGET(("fv", "mini"), out=tmp_path, observer=Recorder())
+    (first,) = target.run("bm25", generator="extractive", prompt=path, tables=2, limit=2)
+    again = score_again(first, "fact-verification:labels=target", observer=Recorder())
+    assert again.folder != first.folder
+    other = read_run(again.folder)
+    assert other.command.prompting == first.command.prompting
+    assert make_manifest_again(other, observer=Recorder())[0].identity == other.identity
+    path.unlink()
+    back = score_again(other, "fact-verification", observer=Recorder())
+    assert back.folder == first.folder
 
 
 KEY = "a-key-for-nobody-1"
