@@ -29,7 +29,6 @@ from target_bench.core.run_config import (
     OPTIONS,
     READ_BY_SOME,
     RunConfig,
-    add_columns,
     options_read,
     spell_flag,
 )
@@ -76,11 +75,8 @@ def run(
     from target_bench.core.registry import find_task
     from target_bench.harness.evaluate import evaluate_pairs
 
-    options, spelling = _read_options(given, config)
-    names = _check_corpora([*(corpus or ()), *options.corpora])
-    if options.columns:
-        names = [*add_columns(names, options.columns)]
-    pairs = _choose_pairs(options, names)
+    options, spelling = _read_options(given, config, corpus or ())
+    pairs = _choose_pairs(options, _check_corpora(options.corpora))
     is_ranked = any(find_task(task).source == "retrieved" for task, _ in pairs)
     with print_at_end("json" if as_json else printed_as, verbose) as (observer, results):
         _warn_of_unused(spelling, pairs, observer)
@@ -97,16 +93,23 @@ def run(
             results.append(result)
 
 
-def _read_options(given: Mapping[str, Any], config: Path | None) -> tuple[RunConfig, Spelling]:
-    """Return the options of the command line and of a file, and how the user spelled each."""
-    spelling = {name: spell_flag(name) for name in given}
-    if config is None:
-        return RunConfig(**given), spelling
-    from target_bench.harness.yaml_file import read_config
+def _read_options(
+    given: Mapping[str, Any], config: Path | None, corpora: Sequence[str]
+) -> tuple[RunConfig, Spelling]:
+    """Return the options of the command line and of a file, and how the user spelled each.
 
-    read = read_config(config)
-    in_file = {name: f"{config}: {name}" for name in read}
-    return RunConfig(**{**read, **given}), in_file | spelling
+    ``corpora`` are those that the command line names without ``--corpus``.
+    """
+    read: dict[str, Any] = {}
+    if config is not None:
+        from target_bench.harness.yaml_file import read_config
+
+        read = read_config(config)
+    spelling = {name: f"{config}: {name}" for name in read}
+    spelling |= {name: spell_flag(name) for name in given}
+    options = {**read, **given}
+    options["corpora"] = [*corpora, *options.get("corpora", ())]  # columns are added to all
+    return RunConfig(**options), spelling
 
 
 def _choose_pairs(options: RunConfig, corpora: Sequence[str]) -> "list[Pair]":
@@ -276,7 +279,7 @@ def score(
         )
 
 
-def _check_corpora(names: list[str]) -> list[str]:
+def _check_corpora(names: Sequence[str]) -> Sequence[str]:
     """Raise ``ConfigError`` unless the command line names a corpus."""
     if not names:
         known = ", ".join(registry.names("corpus"))

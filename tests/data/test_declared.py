@@ -263,6 +263,8 @@ def test_a_data_set_of_the_hub_whose_columns_are_named(
     assert (done.exit_code, "1.000" in done.output) == (0, True), (done.output, done.exception)
     assert server.gets("test-00000-of-00002.parquet") == 0
     server.dead = True
+    done = CliRunner().invoke(app, [*command, "--corpus", "mini"])
+    assert (done.exit_code, "mini" in done.output) == (0, True), (done.output, done.exception)
     (result,) = evaluate("bm25", "hf:me/qa", columns=COLUMNS, top_k=1, out=tmp_path / "runs")
     assert result.scores["recall@1"].value == 1
     mixed = {"corpora": ["mini", "hf:me/qa"], "columns": COLUMNS, "retrievers": ["bm25"]}
