@@ -209,7 +209,7 @@ def _test_against_best(corpus: str, metric: str, values: Mapping[str, Values]) -
 # What varies between runs
 
 # These decide which queries are asked, or how deep; runs of one conclusion share them.
-_SHARED = ("corpus", "split", "about", "database", "limit", "task", "k")
+_SHARED = ("corpus", "split", "about", "limit", "task", "k")
 
 
 def list_factors(runs: Sequence[Result]) -> dict[str, tuple[str, ...]]:
