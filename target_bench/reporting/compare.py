@@ -117,14 +117,17 @@ def compare_results(
 ) -> Comparison:
     """Compare runs that were chosen; arguments and errors as for ``compare``."""
     groups = _group_by_corpus(runs)
-    if _are_on_one_set(runs) or all(len(group) == 1 for group in groups.values()):
+    # Where each group has one run, no group can be compared by itself: then all runs have to be on
+    # one set, and ``check_comparable`` raises the error that says in what they differ.
+    has_no_pairs = all(len(group) == 1 for group in groups.values())
+    if has_no_pairs or _are_on_one_set(runs):
         check_comparable(runs)
         groups = {corpus_name(base): list(runs)}
     elif slices or by:
         raise ConfigError("--slice and --by (in Python slices and by): name the runs of one corpus")
     for run in runs:
         if run.identity.task != runs[0].identity.task:
-            check_comparable([runs[0], run])
+            check_comparable([runs[0], run])  # raises the error of different tasks
     names = _name_systems(groups)
     baseline = names[base.folder]
     systems = {
@@ -299,7 +302,8 @@ def corpus_name(run: Result) -> str:
 def _are_on_one_set(runs: Sequence[Result]) -> bool:
     """Return whether all runs were asked the same queries over the same tables.
 
-    Corpora of equal content are two all the same where one system ran on both.
+    Corpora of other names and equal content count as one, unless a system ran on several of them:
+    then its runs are compared corpus by corpus.
     """
     identities = [run.identity for run in runs]
     same = len({(i.split, i.corpus_fingerprint, i.queries_fingerprint) for i in identities}) == 1
