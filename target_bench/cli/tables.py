@@ -70,7 +70,7 @@ def compare(
         from target_bench.runs.record_log import storage_errors
 
         with storage_errors("be written", html, "--html"):
-            atomic_write(html, page(comparison, title).encode())
+            atomic_write(html, page(comparison, title).encode("utf-8", "replace"))
 
 
 def _compare_by_generator(

@@ -1,6 +1,8 @@
 """``target-bench tables compare``."""
 
 import json
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,14 @@ def test_differences_are_explained_on_the_terminal_and_in_a_page(
     assert "number -0.05 meter" in page
     assert "&lt;img&gt;Ann" in page
     assert "<img>" not in page
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+def test_a_page_about_a_file_whose_name_is_no_utf8(inside: Inside, files: list[str]) -> None:
+    name = os.fsdecode(b"caf\xe9.csv")
+    Path(name).write_text(REFERENCE)
+    inside.good("tables", "compare", files[0], name, "--html", "c.html")
+    assert "<title>reference.csv and caf?.csv</title>" in Path("c.html").read_text("utf-8")
 
 
 @pytest.mark.parametrize(
