@@ -117,7 +117,7 @@ def verify(
 ) -> None:
     """Verify, print scores, notes and verdict."""
     from target_bench.reporting.leaderboard import verify as verifying
-    from target_bench.reporting.leaderboard.submission import RefusedError
+    from target_bench.reporting.leaderboard.archive import RefusedError
 
     try:
         with TerminalObserver() as observer, redirect_prints():

@@ -13,7 +13,7 @@ from target_bench.core.text_tables import count_noun
 from target_bench.harness.score import Floats, Scores
 from target_bench.metrics.scores import find_spec, list_answer_metrics, list_ranking_metrics
 from target_bench.metrics.stats import holm, randomization_tests
-from target_bench.reporting.leaderboard.submission import RunManifest
+from target_bench.reporting.leaderboard.archive import SubmittedRun
 from target_bench.reporting.leaderboard.verify import Submission
 
 Record = dict[str, Any]
@@ -43,7 +43,7 @@ class Data(NamedTuple):
         return f"{name}, {self.about.replace('_', ' ')}" if self.about else name
 
 
-Runs = dict[str, tuple[RunManifest, Scores[Any]]]
+Runs = dict[str, tuple[SubmittedRun, Scores[Any]]]
 """Id of a submission -> its run on some data."""
 
 

@@ -16,24 +16,24 @@ from target_bench.core.credentials import without_secrets
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.files import atomic_write
 from target_bench.core.identity import reads_gold
-from target_bench.reporting.leaderboard.card import Card, describe_first_fault
-from target_bench.reporting.leaderboard.submission import (
+from target_bench.reporting.leaderboard.archive import (
     SUFFIX,
     RefusedError,
-    RunManifest,
+    SubmittedRun,
     check_lines,
     check_reproducible,
     check_zip,
     read_runs,
 )
-from target_bench.runs.manifest import Manifest, read_manifest
-from target_bench.runs.result import Result
+from target_bench.reporting.leaderboard.card import Card, describe_first_fault
+from target_bench.runs.manifest import Command
+from target_bench.runs.run import Run
 
 SETTINGS = {"sets", "timeout", "workers"}
 """Settings of a task that leave open what its metrics measure."""
 
 
-def pack(published: Mapping[str, tuple[RunManifest, str]], card: Card, out: Path) -> Path:
+def pack(published: Mapping[str, tuple[SubmittedRun, str]], card: Card, out: Path) -> Path:
     """Write published runs and a card as one file; the same make the same bytes."""
     if not out.name.endswith(SUFFIX) or out.name == SUFFIX:
         raise ConfigError(f"-o {out}: the name of a submission ends in {SUFFIX}")
@@ -58,43 +58,40 @@ def pack(published: Mapping[str, tuple[RunManifest, str]], card: Card, out: Path
     return out
 
 
-def publish_all(folders: Sequence[Path]) -> dict[str, tuple[RunManifest, str]]:
+def publish_all(folders: Sequence[Path]) -> dict[str, tuple[SubmittedRun, str]]:
     """Publish runs, and those of the rankings that their answers are built on, by name."""
-    found = {folder.resolve() for folder in folders}
-    for folder in list(found):
-        if (name := read_manifest(folder).command.retrieval_run) is not None:
-            found.add(folder.parent / name)
-    published: dict[str, tuple[RunManifest, str]] = {}
-    folder_of: dict[str, Path] = {}
-    for folder in sorted(found):
-        run, lines = publish(folder)
-        first = folder_of.setdefault(folder.name, folder)
+    runs = {run.folder: run for run in (Run(folder.resolve()) for folder in folders)}
+    for run in list(runs.values()):
+        runs.setdefault(run.rankings_run.folder, run.rankings_run)
+    published: dict[str, tuple[SubmittedRun, str]] = {}
+    folders_by_name: dict[str, Path] = {}
+    for folder, run in sorted(runs.items()):
+        submitted, lines = publish(run)
+        first = folders_by_name.setdefault(folder.name, folder)
         # The rankings below answers of two folders may be there twice.
         if first != folder and lines != published[folder.name][1]:
             raise ConfigError(
                 f"{first} and {folder} have the same name and other predictions, but a submission "
                 "holds one of them: leave one out, with the answers that are built on it"
             )
-        published.setdefault(folder.name, (run, lines))
+        published.setdefault(folder.name, (submitted, lines))
     return published
 
 
-def publish(folder: Path) -> tuple[RunManifest, str]:
+def publish(run: Run) -> tuple[SubmittedRun, str]:
     """Return what a submission says of a run, and its predictions as lines, sorted by query.
 
     They hold no times, no scores and nothing of the machine. A run that no board shows is refused.
     """
-    manifest = read_manifest(folder)
-    asked, identity = manifest.command, manifest.identity
-    settings = registry.parse("task", asked.task or identity.task).settings
-    _check_publishable(folder, manifest, settings)
+    folder, manifest, asked, identity = run.folder, run.manifest, run.command, run.identity
+    settings = registry.parse("task", asked.task).settings
+    _check_publishable(run, settings)
     generator = publish_label(asked.generator, asked.generator_name)
-    ranked = folder if asked.retrieval_run is None else folder.parent / asked.retrieval_run
     try:
-        run = RunManifest(
+        submitted = SubmittedRun(
             task=identity.task,
             sets=bool(settings.get("sets")),
-            corpus=_name_corpus(manifest),
+            corpus=_name_corpus(asked),
             split=identity.split,
             about=asked.about,
             distractors=list(asked.distractors),
@@ -102,7 +99,7 @@ def publish(folder: Path) -> tuple[RunManifest, str]:
             queries_fingerprint=identity.queries_fingerprint,
             retriever=publish_label(asked.retriever, asked.retriever_name),
             generator=generator if identity.has_answers else None,
-            top_k=list(read_manifest(ranked).identity.top_k),
+            top_k=list(run.rankings_run.identity.top_k),
             retrieval=asked.retrieval_run,
             date=(manifest.started or "")[:10],
         )
@@ -110,30 +107,30 @@ def publish(folder: Path) -> tuple[RunManifest, str]:
         raise ConfigError(
             f"{folder}: cannot be submitted: {describe_first_fault(error)}"
         ) from error
+    records: Mapping[str, Any] = run.answers if identity.has_answers else run.rankings
     lines: dict[str, str] = {}
-    for name, value in run.log.read(folder, manifest.logs.get(run.log.file)).items():
-        hidden: dict[str, Any] = {"error": _keep_kind(value.error), "traceback": None}
-        if run.generator is None:
-            hidden |= {"scores": ()}
-        else:
+    for query_id, record in records.items():
+        hidden: dict[str, Any] = {"error": _keep_kind(record.error), "traceback": None}
+        if identity.has_answers:
             hidden |= {"seconds": None, "cached": False, "shown_rows": ()}
-        lines[name] = run.log.to_json(replace(value, **hidden))
+        else:
+            hidden |= {"scores": ()}
+        lines[query_id] = submitted.log.to_json(replace(record, **hidden))
     if len(lines) != manifest.n_queries:
         raise StoreError(
             f"{folder}: holds {len(lines)} predictions, but its scores are of "
             f"{manifest.n_queries} queries; run the same command again"
         )
-    return run, "".join(f"{lines[name]}\n" for name in sorted(lines))
+    return submitted, "".join(f"{lines[query_id]}\n" for query_id in sorted(lines))
 
 
-def _check_publishable(folder: Path, manifest: Manifest, settings: Mapping[str, str]) -> None:
+def _check_publishable(run: Run, settings: Mapping[str, str]) -> None:
     """Refuse a run that others cannot repeat, or that is no result of a system on all queries."""
-    asked, identity = manifest.command, manifest.identity
+    folder, asked, identity = run.folder, run.command, run.identity
     try:
-        check_reproducible(str(folder), identity.task, _name_corpus(manifest), *asked.distractors)
+        check_reproducible(str(folder), identity.task, _name_corpus(asked), *asked.distractors)
     except RefusedError as error:
         raise ConfigError(f"cannot be submitted: {error}") from None
-    run = Result(folder).run
     if run.status != "finished":
         why = f" ({run.problem})" if run.status == "damaged" else ""
         raise StoreError(f"{folder}: is {run.status}{why}; run the same command again")
@@ -155,8 +152,8 @@ def _check_publishable(folder: Path, manifest: Manifest, settings: Mapping[str, 
         )
 
 
-def _name_corpus(manifest: Manifest) -> str:
-    name = manifest.command.corpus
+def _name_corpus(asked: Command) -> str:
+    name = asked.corpus
     return "(made in Python)" if name is None else registry.spell_name("corpus", name)
 
 

@@ -15,8 +15,8 @@ from typing import Any
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.files import atomic_write
 from target_bench.core.observer import Observer
+from target_bench.reporting.leaderboard.archive import SUFFIX, RefusedError
 from target_bench.reporting.leaderboard.board import LEVEL, find_title, make_boards
-from target_bench.reporting.leaderboard.submission import SUFFIX, RefusedError
 from target_bench.reporting.leaderboard.verify import Submission, verify
 from target_bench.reporting.web import environment, make_page_parts, make_visible, today
 from target_bench.runs.record_log import storage_errors

@@ -12,23 +12,23 @@ from target_bench.core.errors import BudgetError, ConfigError, DataError
 from target_bench.core.metric import empty_scores
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, Generation, Retrieval
-from target_bench.core.task import has_reference
+from target_bench.core.task import Task, has_reference
 from target_bench.data.load import load_once
 from target_bench.data.selection import select_queries
 from target_bench.harness.judge import judge_answers
 from target_bench.harness.score import Scores, align_values, score_answers, score_rankings
 from target_bench.models.answer_reading import check_time, time_limit
-from target_bench.reporting.leaderboard.card import LARGEST_CARD, Card, check_visible, parse_card
-from target_bench.reporting.leaderboard.submission import (
+from target_bench.reporting.leaderboard.archive import (
     SUFFIX,
     RefusedError,
-    RunManifest,
+    SubmittedRun,
     open_archive,
     read_answers,
     read_member,
     read_rankings,
     read_runs,
 )
+from target_bench.reporting.leaderboard.card import LARGEST_CARD, Card, check_visible, parse_card
 from target_bench.runs.manifest import answers_fingerprint, queries_fingerprint
 
 PERFECT = 0.97  # no system known has all gold tables on top for so large a share of a corpus
@@ -49,7 +49,7 @@ class Submission:
 
     id: str
     card: Card
-    runs: Mapping[str, RunManifest]
+    runs: Mapping[str, SubmittedRun]
     scores: Mapping[str, Scores[Any]]
     notes: Sequence[str] = ()
 
@@ -80,20 +80,23 @@ def verify(
         with time_limit(60 * minutes), open_archive(path) as archive:
             name, card = _check_name(path), _read_card(archive)
             runs = read_runs(archive, card)
-            bases = {run.retrieval for run in runs.values()}
+            bases = {run.retrieval for run in runs.values()}  # rankings that answers are built on
             scores: dict[str, Scores[Any]] = {}
             notes: list[str] = []
             for folder, run in runs.items():
                 observer.stage(f"{folder}: {run.task} on {run.corpus} {run.split}")
-                is_basis = folder in bases
-                dataset = _load_our_data(folder, run, is_basis, data_dir, observer)
-                rankings = read_rankings(archive, folder, run, dataset, notes)
+                is_basis, task = folder in bases, run.make_task()
+                dataset = _load_our_data(folder, run, data_dir, observer)
+                if not is_basis and not any(has_reference(task, each) for each in dataset.queries):
+                    data = f"{run.corpus} {run.split}"
+                    raise _refuse(folder, f"no query of {data} has a reference here")
+                rankings = read_rankings(archive, folder, run, task, dataset, notes)
                 answers = None
                 if run.generator is not None:
                     answers = read_answers(archive, folder, dataset, notes)
                 else:
                     _note_gold(folder, dataset, rankings, notes)
-                scores[folder] = _score(folder, run, dataset, rankings, answers, is_basis)
+                scores[folder] = _score(folder, run, task, dataset, rankings, answers, is_basis)
     except BudgetError:
         raise RefusedError(
             f"scoring did not finish in {minutes:g} minutes, the time limit of verify",
@@ -126,7 +129,7 @@ def _refuse(folder: str, fault: str) -> RefusedError:
 
 
 def _load_our_data(
-    folder: str, run: RunManifest, is_basis: bool, data_dir: Path | None, observer: Observer
+    folder: str, run: SubmittedRun, data_dir: Path | None, observer: Observer
 ) -> Dataset:
     """Load the data that a run is of, and refuse the run if they are others here."""
     check_time()
@@ -143,22 +146,23 @@ def _load_our_data(
         if getattr(run, name) != ours:
             data = f"{run.corpus} {run.split}"
             raise _refuse(folder, f"{name}: the {content} of {data} differ from those here")
-    task = run.make_task()
-    if not is_basis and not any(has_reference(task, query) for query in dataset.queries):
-        raise _refuse(folder, f"no query of {run.corpus} {run.split} has a reference here")
     return dataset
 
 
 def _score(
     folder: str,
-    run: RunManifest,
+    run: SubmittedRun,
+    task: Task[Any],
     dataset: Dataset,
     rankings: Mapping[str, Retrieval],
     answers: Mapping[str, Generation] | None,
     is_basis: bool,
 ) -> Scores[Any]:
-    """Score rankings, and the answers to them if there are any, as those of any run."""
-    task = run.make_task()
+    """Score rankings, and the answers to them if there are any, as those of any run.
+
+    Rankings that are a basis of answers get no scores where they are all empty, as of
+    ``no-context``.
+    """
     scored: list[Scores[Any]] = []
     try:
         if answers is None or run.top_k:  # for answers to given tables nothing was ranked
@@ -167,7 +171,7 @@ def _score(
             )
             if (answers is not None or is_basis) and not any(
                 ranking.tables or ranking.error for ranking in rankings.values()
-            ):  # as of no-context: answers are not built on these rankings
+            ):
                 scores, per_query = empty_scores(ranked, ranked.per_query)
                 ranked = replace(ranked, by_metric=scores, per_query=per_query)
             scored.append(ranked)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from target_bench.core.errors import DataError
-from target_bench.reporting.leaderboard.submission import MEBI, RefusedError
+from target_bench.reporting.leaderboard.archive import MEBI, RefusedError
 from target_bench.reporting.leaderboard.verify import verify
 from tests.builders import Recorder
 

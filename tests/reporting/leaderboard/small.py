@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from target_bench.core.metric import AnswerCounts, Counts, Score
 from target_bench.harness.score import Scores
+from target_bench.reporting.leaderboard.archive import SubmittedRun
 from target_bench.reporting.leaderboard.card import Card
-from target_bench.reporting.leaderboard.submission import RunManifest
 from target_bench.reporting.leaderboard.verify import Submission
 
 N = 60
@@ -21,7 +21,7 @@ Values = NDArray[np.float64]
 
 
 class Run(NamedTuple):
-    manifest: RunManifest
+    manifest: SubmittedRun
     scores: Scores[Any]
 
 
@@ -50,7 +50,7 @@ def retrieval(share: float, corpus: str = "alpha", n: int = N, **changes: Any) -
         for k, part in zip(CUTOFFS, (0.5, 0.8, 1), strict=True)
     }
     values["mrr"] = values["recall@1"]
-    manifest = RunManifest.model_construct(
+    manifest = SubmittedRun.model_construct(
         corpus=corpus, split="test", task="retrieval", retriever="dense:model=m",
         distractors=[], top_k=list(CUTOFFS), corpus_fingerprint=hashed(corpus),
         queries_fingerprint=hashed(corpus, "queries"), date="2026-01-31",

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from target_bench import corpora
 from target_bench.core.errors import DataError
 from target_bench.data.selection import select_queries
-from target_bench.reporting.leaderboard import submission as reading
+from target_bench.reporting.leaderboard import archive as reading
+from target_bench.reporting.leaderboard.archive import MEBI, RefusedError
 from target_bench.reporting.leaderboard.site import build_site
-from target_bench.reporting.leaderboard.submission import MEBI, RefusedError
 from target_bench.reporting.leaderboard.verify import verify
 from target_bench.runs.manifest import answers_fingerprint
 from tests.builders import Recorder, without
@@ -195,7 +195,7 @@ def test_any_damage_is_refused_or_harmless(
                 whole, small.card(trained_on={"mini": "no"})
             ).items()
             mine, theirs = (
-                reading.read_rankings(each, folder, run, TABLE_RETRIEVAL, [])
+                reading.read_rankings(each, folder, run, run.make_task(), TABLE_RETRIEVAL, [])
                 for each in (damaged, whole)
             )
             assert mine == theirs

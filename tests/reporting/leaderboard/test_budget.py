@@ -6,7 +6,7 @@ from time import monotonic, sleep
 import pytest
 
 from target_bench.core.errors import ConfigError
-from target_bench.reporting.leaderboard.submission import LONGEST_ANSWER, RefusedError
+from target_bench.reporting.leaderboard.archive import LONGEST_ANSWER, RefusedError
 from target_bench.reporting.leaderboard.verify import verify
 from target_bench.tasks.text_to_sql import TextToSQL
 from tests.reporting.leaderboard.forging import Files, find, packed, with_lines

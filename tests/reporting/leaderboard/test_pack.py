@@ -17,8 +17,8 @@ from target_bench import AnswerJudge, Corpus, Retriever, TableId
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.corpora import load
 from target_bench.data.selection import select_queries
+from target_bench.reporting.leaderboard.archive import RefusedError
 from target_bench.reporting.leaderboard.pack import pack, publish_all, publish_label
-from target_bench.reporting.leaderboard.submission import RefusedError
 from target_bench.reporting.leaderboard.verify import verify
 from target_bench.runs.ranking_files import to_word, to_words
 from target_bench.runs.result import Result

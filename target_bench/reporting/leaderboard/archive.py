@@ -74,7 +74,7 @@ Tables = Annotated[
 Count = Annotated[int, Field(ge=0, le=2**53)]
 
 
-class RunManifest(Strict):
+class SubmittedRun(Strict):
     """``manifest.json`` of a submitted run: its data and its systems, and nothing of the machine.
 
     Attributes:
@@ -108,7 +108,7 @@ class RunManifest(Strict):
     date: Annotated[str, Field(pattern=r"^([0-9]{4}-[01][0-9]-[0-3][0-9])?$")]
 
     @model_validator(mode="after")
-    def _check_parts(self) -> "RunManifest":
+    def _check_parts(self) -> "SubmittedRun":
         if sorted(set(self.top_k)) != self.top_k:
             raise ValueError("top_k should be ascending")
         if (self.retriever is None) == bool(self.top_k):
@@ -207,14 +207,14 @@ def read_member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
         return archive.read(name)
 
 
-def read_runs(archive: zipfile.ZipFile, card: Card) -> dict[str, RunManifest]:
+def read_runs(archive: zipfile.ZipFile, card: Card) -> dict[str, SubmittedRun]:
     """Return run folder -> its manifest, after all checks that need no data."""
     names = set(archive.namelist()) - {"card.yaml"}
-    runs: dict[str, RunManifest] = {}
+    runs: dict[str, SubmittedRun] = {}
     chosen: dict[tuple[Any, ...], str] = {}
     for folder in sorted({name.partition("/")[0] for name in names}):
         member = f"{folder}/manifest.json"
-        run = _validate(RunManifest, read_member(archive, member, LARGEST_MANIFEST), member)
+        run = _validate(SubmittedRun, read_member(archive, member, LARGEST_MANIFEST), member)
         runs[folder] = run
         names -= {member, log := f"{folder}/{run.log.file}"}
         if log not in archive.namelist():
@@ -280,7 +280,7 @@ def check_reproducible(where: str, task: str, *corpora: str) -> None:
         )
 
 
-def _check_names(member: str, run: RunManifest) -> None:
+def _check_names(member: str, run: SubmittedRun) -> None:
     """See that task and corpora are registered here, and that the task is about such a run."""
     check_reproducible(member, run.task, run.corpus, *run.distractors)
     if run.sets and run.task != RANKING_TASK:
@@ -294,7 +294,7 @@ def _check_names(member: str, run: RunManifest) -> None:
         raise RefusedError(f"{member}: retriever: expected {expected} for {run.task}")
 
 
-def check_lines(archive: zipfile.ZipFile, runs: Mapping[str, RunManifest]) -> None:
+def check_lines(archive: zipfile.ZipFile, runs: Mapping[str, SubmittedRun]) -> None:
     """Read the predictions of all runs, and refuse those that hold what they should not."""
     for folder, run in runs.items():
         model: type[BaseModel] = _RankingLine if run.generator is None else _AnswerLine
@@ -302,7 +302,12 @@ def check_lines(archive: zipfile.ZipFile, runs: Mapping[str, RunManifest]) -> No
 
 
 def read_rankings(
-    archive: zipfile.ZipFile, folder: str, run: RunManifest, dataset: Dataset, notes: list[str]
+    archive: zipfile.ZipFile,
+    folder: str,
+    run: SubmittedRun,
+    task: Task[Any],
+    dataset: Dataset,
+    notes: list[str],
 ) -> dict[str, Retrieval]:
     """Return the ranking of every query: a run's, or those that its answers are built on.
 
@@ -310,7 +315,6 @@ def read_rankings(
     of them is added to ``notes``.
     """
     if run.retriever is None:
-        task = run.make_task()
         return {
             query.id: Retrieval(query.id, given_tables(task, query)) for query in dataset.queries
         }
