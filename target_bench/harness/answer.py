@@ -13,7 +13,7 @@ from target_bench.core.schema import Dataset, Generation, GenerationRequest, Que
 from target_bench.core.user_code import restore_process, split_user_line
 from target_bench.harness.consent import Confirm, estimate_generator
 from target_bench.harness.rank import MOST_FAILURES
-from target_bench.harness.run_notes import record_start, warn_of_reuse
+from target_bench.harness.run_notes import warn_of_reuse
 from target_bench.harness.systems import System
 from target_bench.models.generator_calls import iterate_answers
 from target_bench.runs.record_log import ANSWERS
@@ -46,7 +46,7 @@ def answer(
     }
     todo = [query for query in dataset.queries if query.id not in answers]
     if todo:
-        record_start(run, generator)
+        run.mark_running()
 
         def write_prompts() -> Iterator[PromptedRequest]:
             for query in todo:

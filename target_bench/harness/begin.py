@@ -17,6 +17,7 @@ from target_bench.core.registry import is_package_code
 from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import Dataset, Distractors
 from target_bench.core.task import Task, given_tables, has_reference
+from target_bench.harness.run_notes import describe_start
 from target_bench.harness.score import list_metrics, select_scorable
 from target_bench.harness.systems import GOLD, System
 from target_bench.runs.manifest import (
@@ -65,7 +66,9 @@ def begin_run(
         if has_new_code and config.keep_source:
             write_copies(run.folder, sources)
         if is_new:
-            run.write_new_manifest()
+            system = generator or retriever
+            assert system is not None
+            run.write_new_manifest(**describe_start(system))
             run.new_because = explain_new(run, manifest, sources)
         elif has_new_code:
             run.write_manifest(code=code)

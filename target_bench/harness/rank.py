@@ -20,7 +20,7 @@ from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import Dataset, Query, Retrieval
 from target_bench.core.user_code import restore_process, split_user_line
 from target_bench.harness.consent import Confirm, Estimate
-from target_bench.harness.run_notes import add_notes, record_start, repeat_notes, warn_of_reuse
+from target_bench.harness.run_notes import add_notes, repeat_notes, warn_of_reuse
 from target_bench.harness.systems import System
 from target_bench.runs import times
 from target_bench.runs.record_log import RANKINGS
@@ -58,7 +58,7 @@ def rank(
         rankings = _select_complete(rankings)
     todo = [query for query in dataset.queries if query.id not in rankings]
     if todo or must_time:
-        record_start(run, retriever)
+        run.mark_running()
         if plugin is not None:
             n_timed = count_timed(config, dataset) if must_time else 0
             n_texts = len(dataset.corpus) + len(todo) + n_timed

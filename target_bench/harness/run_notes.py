@@ -14,14 +14,11 @@ from target_bench.runs.environment import SOURCES, describe_environment, format_
 from target_bench.runs.run import Run
 
 
-def record_start(run: Run, system: System) -> None:
-    """Record that work begins; of a new run, where and when."""
-    if run.manifest.environment:
-        run.mark_running()
-        return
+def describe_start(system: System) -> dict[str, Any]:
+    """Return the entries of a new manifest that say where and when a system began to work."""
     sources = hash_built_in_sources(system.plugin) if system.plugin is not None else {}
     environment = {**describe_environment(system.packages), SOURCES: sources}
-    run.mark_running(environment=environment, started=format_now())
+    return {"environment": environment, "started": format_now()}
 
 
 def add_notes(run: Run, label: str, notes: Sequence[str], observer: Observer) -> None:

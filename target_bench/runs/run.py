@@ -239,19 +239,19 @@ class Run:
             with suppress(StoreError):  # where nothing can be written, the error alone says it
                 self.write_manifest(error=describe_error(error))
 
-    def write_new_manifest(self) -> None:
-        """Write the draft as the manifest of a new run."""
+    def write_new_manifest(self, **entries: Any) -> None:
+        """Write the draft, and more entries, as the manifest of a new run."""
         assert self._draft is not None
         command = self._draft.command
         if command.options is not None:  # how it is scored is recorded with the scores
             options = {n: v for n, v in command.options.items() if n not in _SCORED_BY}
             command = command.model_copy(update={"options": options})
-        entries = {"id": self.folder.name, "command": command, "status": "running"}
+        entries |= {"id": self.folder.name, "command": command, "status": "running"}
         self._write(self._draft.model_copy(update=entries))
 
-    def mark_running(self, **entries: Any) -> None:
-        """Record that a stage works on the run, and entries of the manifest."""
-        self.write_manifest(status="running", error=None, logs={}, **entries)
+    def mark_running(self) -> None:
+        """Record that a stage works on the run."""
+        self.write_manifest(status="running", error=None, logs={})
 
     def finish(
         self, scores: Mapping[str, Any], values: Mapping[str, Mapping[str, Any]], **entries: Any
