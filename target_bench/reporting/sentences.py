@@ -154,7 +154,12 @@ def _describe_best(best: Result, metric: str, scores: Sequence[tuple[str, float]
     value = find_spec(metric, best.stored.scores[metric]).text(best.scores[metric].value)
     names, alone = list_best(scores, best.scores[metric].value), len(scores) < 2
     if len(names) > 1:
-        return f"{list_names(names)} tie as the best: {metric} {value} ({n})."
+        family, k = split_cutoff(metric)
+        if family == "recall" and k:
+            value = f"{_percent(best.scores[metric].value)} of the right tables {_depth(k)}"
+        else:
+            value = f"{metric} {value}"
+        return f"{list_names(names)} tie as the best: {value} ({n})."
     recalls = [
         name for name in list_ranking_metrics(best.stored.scores) if name.startswith("recall@")
     ]

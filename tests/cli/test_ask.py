@@ -41,7 +41,7 @@ def test_the_next_command_can_be_copied(tmp_path: Path, inside: Inside) -> None:
     line = inside("ask", drive, "--n", "4").out.splitlines()[-1]
     command = shlex.split(line.removeprefix("Next: target-bench "))
     assert command[1] == str(drive)
-    assert "of the right tables first" in inside(*command).out
+    assert "of the right tables" in inside(*command).out
 
 
 def test_a_folder_of_its_own(tmp_path: Path, inside: Inside) -> None:
