@@ -48,7 +48,6 @@ def load(
     print(load("mini"))  # Dataset(mini test: 139 tables, 490 queries)
     ```
 
-
     Args:
         corpus: what ``loader`` takes, or a dataset that distractors are mixed into.
         split: ``train``, ``validation`` or ``test`` (``dev`` and ``val`` mean validation);
