@@ -285,7 +285,6 @@ def _describe_metric(name: str) -> Description:
         "source": spec.source,
         "decimals": spec.digits,
         "deterministic": spec.deterministic,
-        "tolerance of verify": spec.tolerance,
         "rank": spec.rank,
         "signature": signature,
     }
@@ -293,7 +292,6 @@ def _describe_metric(name: str) -> Description:
     printed = {
         "needs": ", ".join(spec.needs) or "nothing but predictions and gold",
         "deterministic": "yes" if spec.deterministic else "no: its value differs between runs",
-        "tolerance of verify": f"{spec.tolerance:g}",
         "rank": no_rank
         if spec.rank is None
         else f"{spec.rank}; the metric of the lowest rank stands for a run",

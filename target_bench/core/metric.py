@@ -62,7 +62,6 @@ class MetricSpec:
             one that is shown only where there is no other.
         references: the length of references for which it says something.
         decides: whether its value of one query says how right the answer is: 1 right, 0 wrong.
-        tolerance: how far a score that is computed again may differ on another machine.
     """
 
     name: str
@@ -80,7 +79,6 @@ class MetricSpec:
     rank: int | None = None
     references: References = "any"
     decides: bool = False
-    tolerance: float = 1e-4
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -167,7 +165,6 @@ _TYPES = {
     "name": (str,),
     "highest": (int, float, NoneType),
     "rank": (int, NoneType),
-    "tolerance": (int, float),
 }
 """Types of the fields that may have another type than their default."""
 
@@ -181,8 +178,6 @@ def _is_valid(field: str, value: Any) -> bool:
         return False
     if field == "digits":
         return bool(0 <= value <= 12)
-    if field == "tolerance":
-        return bool(0 <= value < 1e9)
     if isinstance(value, int | float):
         return abs(value) < 1e9
     return len(str(value)) <= 1000 and all(isinstance(part, str) for part in value or ())

@@ -232,13 +232,10 @@ def _define(
     description: str,
     source: str,
     needs: tuple[str, ...] = ("databases",),
-    tolerance: float = 0.005,
     **fields: Any,
 ) -> MetricDefinition:
     """Define a metric as the mean over queries of what it measures of each answer."""
-    spec = MetricSpec(
-        name, label, description, source, "SQL", needs=needs, tolerance=tolerance, **fields
-    )
+    spec = MetricSpec(name, label, description, source, "SQL", needs=needs, **fields)
     return MetricDefinition(spec, partial(MeanOverQueries, spec, measure))
 
 
@@ -276,7 +273,6 @@ DEFINITIONS = by_name(
         "mean of 100 * sqrt(reward of gold time over predicted time), 0-111.8 (BIRD mini-dev)",
         "BIRD mini-dev",
         needs=("databases", TIMED),
-        tolerance=0.01,
         rank=14,
         scale="percent",
         highest=100 * sqrt(1.25),

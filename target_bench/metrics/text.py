@@ -330,7 +330,6 @@ _BLEU = _spec(
     references="long",
     scale="percent",
     digits=2,
-    tolerance=0.01,
 )
 _ROUGE = _spec(
     "rougeL", "ROUGE-L", "mean ROUGE-L F (Lin 2004)", "Lin 2004", rank=2, references="long"

@@ -49,7 +49,6 @@ BARTSCORE = MetricSpec(
     scale="unbounded",
     highest=0.0,
     needs=("references", "the extra transformers", "a model"),
-    tolerance=0.001,
 )
 BLEURT_SPEC = MetricSpec(
     "bleurt",
@@ -59,7 +58,6 @@ BLEURT_SPEC = MetricSpec(
     scores="texts",
     scale="unbounded",
     needs=("references", "the extra bleurt", "a checkpoint"),
-    tolerance=0.001,
 )
 _LONGEST = 1024  # tokens of a text that BARTScore reads, as in the authors' code
 

@@ -132,7 +132,7 @@ class DescriptionBLEU(SacreBLEU):
         return super().statistics(examples)
 
 
-_spec = partial(MetricSpec, scores=OF, scale="percent", digits=2, tolerance=0.01)
+_spec = partial(MetricSpec, scores=OF, scale="percent", digits=2)
 
 
 def _define_parent(ending: str, label: str, kind: str, column: int) -> MetricDefinition:

@@ -10,7 +10,7 @@ from target_bench.metrics.scores import all_specs
 from tests.builders import ROOT
 
 PAGE = ROOT / "docs" / "metrics.md"
-_TABLE = re.compile(r"(?<=\|---\|---\|---\|---\|---\|\n)(?:\| .* \|\n)+")
+_TABLE = re.compile(r"(?<=\|---\|---\|---\|---\|\n)(?:\| .* \|\n)+")
 _RANKS = re.compile(r"^\* answers: .*?^\* rankings: .*?$", re.M | re.S)
 
 
@@ -19,11 +19,11 @@ def _name(spec: MetricSpec) -> str:
 
 
 def _table() -> str:
-    """A row for the metrics of the same kind, range, direction and tolerance."""
+    """A row for the metrics of the same kind, range and direction."""
     rows: dict[tuple[str, str], list[str]] = {}
     for spec in all_specs():
         better = "higher" if spec.higher_is_better else "lower"
-        key = spec.scores, f"{spec.range} | {better} | {spec.tolerance:g}"
+        key = spec.scores, f"{spec.range} | {better}"
         rows.setdefault(key, []).append(_name(spec))
     kinds = list(dict.fromkeys(kind for kind, _ in rows))
     ordered = sorted(rows.items(), key=lambda row: kinds.index(row[0][0]))

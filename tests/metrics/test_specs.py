@@ -109,7 +109,6 @@ def test_every_name_is_read_back(spec: MetricSpec) -> None:
         rank=st.one_of(st.none(), st.integers(0, 99)),
         needs=st.lists(st.text(max_size=9)).map(tuple),
         references=st.sampled_from(["any", "short", "long"]),
-        tolerance=st.one_of(st.floats(0, 1), st.sampled_from([0, 1])),
     )
 )
 def test_a_stored_declaration_is_read_back(spec: MetricSpec) -> None:
@@ -128,7 +127,6 @@ def test_a_stored_declaration_is_read_back(spec: MetricSpec) -> None:
         ({"name": "a@3"}, "declared as recall with at_k=True"),
         ({"name": "a", "digits": "2"}, "digits="),
         ({"name": "a", "digits": 99}, "digits="),
-        ({"name": "a", "tolerance": -0.1}, "tolerance="),
         ({"name": "a", "scale": "inches"}, "scale="),
         ({"name": "a", "higher_is_better": 1}, "higher_is_better="),
         ({"name": "a", "needs": "x"}, "needs="),
