@@ -106,7 +106,7 @@ def list_notes(result: "Result") -> Iterator[str]:
         short = 0 if result.identity.is_bound else counts.short
         for n, what in (
             (short, f"have fewer tables than asked for{none}"),
-            (counts.cut, "have tables of equal score on both sides of a cutoff"),
+            (counts.divided_ties, "have tables of equal score on both sides of a cutoff"),
             (counts.unlabelled, "have no gold table"),
             (counts.empty_queries, "have no text"),
         ):
@@ -115,7 +115,7 @@ def list_notes(result: "Result") -> Iterator[str]:
         return
     for n, what in (
         (answers.truncated, "were answered from tables cut short"),
-        (answers.cut, "have an answer cut at the largest number of tokens"),
+        (answers.at_token_limit, "have an answer cut at the largest number of tokens"),
         (answers.unlabelled, "have no reference"),
     ):
         if n:

@@ -517,7 +517,7 @@ class Counts(_JsonCounts):
         resorted: scored rankings that came in another order than their scores say.
         empty_queries: queries whose text is empty.
         tied: scored rankings in which tables of equal score were put in the order that breaks ties.
-        cut: scored rankings in which a cutoff divides tables of equal score.
+        divided_ties: scored rankings in which a cutoff divides tables of equal score.
         unlabelled: queries without gold tables, which are in no score.
     """
 
@@ -529,7 +529,7 @@ class Counts(_JsonCounts):
     resorted: int = 0
     empty_queries: int = 0
     tied: int = 0
-    cut: int = 0
+    divided_ties: int = 0
     unlabelled: int = 0
 
 
@@ -544,7 +544,7 @@ class AnswerCounts(_JsonCounts):
             count as wrong.
         unparsed: answers in which what the task asks for could not be read; they count as wrong.
         truncated: prompts in which rows or tables were left out for want of room.
-        cut: answers that reached their largest number of tokens.
+        at_token_limit: answers that reached their largest number of tokens.
         input_tokens: tokens of all prompts, as far as the provider counts them; None if it does
             not.
         output_tokens: the same of all answers.
@@ -558,7 +558,7 @@ class AnswerCounts(_JsonCounts):
     failed: int
     unparsed: int
     truncated: int
-    cut: int
+    at_token_limit: int
     input_tokens: int | None
     output_tokens: int | None
     cost: float | None

@@ -172,8 +172,8 @@ class Retrieval:
         error: why the query failed, or None; then ``tables`` is empty.
         resorted: whether the retriever gave the tables in another order than their scores say.
         tied: whether tables of equal score were put in the order that breaks ties.
-        cut: whether the cutoff divides tables of equal score: the first one left out has the score
-            of the last one; None where it is not known.
+        divides_ties: whether the cutoff divides tables of equal score: the first one left out has
+            the score of the last one; None where it is not known.
         traceback: of the exception that the retriever raised, if that was the error.
         at: smaller cutoff -> the tables that were returned at it, of a retriever whose ranking
             depends on how many are asked for; empty for all others.
@@ -185,7 +185,7 @@ class Retrieval:
     error: str | None = None
     resorted: bool = False
     tied: bool = False
-    cut: bool | None = None
+    divides_ties: bool | None = None
     traceback: str | None = None
     at: Mapping[int, tuple[TableId, ...]] = field(default_factory=dict)
 
@@ -193,11 +193,12 @@ class Retrieval:
         """Return the ranking at a cutoff: the tables returned at it, else the first of all."""
         if k in self.at:
             smaller = {cutoff: tables for cutoff, tables in self.at.items() if cutoff < k}
-            return replace(self, tables=self.at[k], scores=(), cut=None, at=smaller)
+            return replace(self, tables=self.at[k], scores=(), divides_ties=None, at=smaller)
         if len(self.tables) <= k:
             return self
-        cut = self.scores[k - 1] == self.scores[k] if self.scores else self.cut
-        return replace(self, tables=self.tables[:k], scores=self.scores[:k], cut=cut)
+        divided = self.scores[k - 1] == self.scores[k] if self.scores else self.divides_ties
+        first, scores = self.tables[:k], self.scores[:k]
+        return replace(self, tables=first, scores=scores, divides_ties=divided)
 
 
 FLAGS = ("resorted", "tied")

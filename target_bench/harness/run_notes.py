@@ -97,10 +97,10 @@ def ranking_notes(label: str, counts: Counts, rankings: Iterable[Retrieval]) -> 
             "similarities rather than distances, or ids without scores."
         )
     scored = sum(1 for ranking in rankings if ranking.scores)
-    if counts.cut > scored / 2:
+    if counts.divided_ties > scored / 2:
         yield (
-            f"{label}: in {counts.cut} of {scored} scored rankings a cutoff divides tables of "
-            "equal score. Which of them count is decided by a hash of their ids. A retriever of "
-            "your own should return scores that tell tables apart: as they are before any "
-            "sigmoid, in double precision, not rounded; or ids without scores, best first."
+            f"{label}: in {counts.divided_ties} of {scored} scored rankings a cutoff divides "
+            "tables of equal score. Which of them count is decided by a hash of their ids. A "
+            "retriever of your own should return scores that tell tables apart: as they are before "
+            "any sigmoid, in double precision, not rounded; or ids without scores, best first."
         )

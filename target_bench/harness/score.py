@@ -441,7 +441,7 @@ def _count_rankings(
         resorted=sum(1 for retrieval in answered if retrieval.resorted),
         empty_queries=sum(1 for query in queries if not query.text.strip()),
         tied=sum(1 for retrieval in answered if retrieval.tied),
-        cut=sum(any(_divides_ties(cutoff, r) for cutoff in cutoffs) for r in answered),
+        divided_ties=sum(any(_divides_ties(cutoff, r) for cutoff in cutoffs) for r in answered),
         unlabelled=sum(not has_reference(task, query) for query in queries),
     )
 
@@ -451,8 +451,8 @@ def _divides_ties(k: int, ranking: Retrieval) -> bool:
     scores = ranking.scores
     if len(scores) > k:
         return scores[k - 1] == scores[k]
-    if ranking.cut is not None:  # at the end of the ranking
-        return ranking.cut and len(scores) == k
+    if ranking.divides_ties is not None:  # at the end of the ranking
+        return ranking.divides_ties and len(scores) == k
     # No table after the last cutoff is known; a tie just before it is taken for one across it.
     return len(scores) == k > 1 and scores[k - 2] == scores[k - 1]
 
@@ -485,7 +485,7 @@ def _count_answers(
         failed=len(answers) - len(given),
         unparsed=unparsed,
         truncated=sum(answer.truncated for answer in answers.values()),  # of its prompt
-        cut=sum(answer.finish_reason == "length" for answer in given),  # at its token limit
+        at_token_limit=sum(answer.finish_reason == "length" for answer in given),
         input_tokens=_sum(answer.input_tokens for answer in answers.values()),
         output_tokens=_sum(answer.output_tokens for answer in answers.values()),
         cost=_sum(answer.cost for answer in answers.values()),

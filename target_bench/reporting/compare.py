@@ -445,7 +445,11 @@ def _describe_runs(
         if edited := describe_edited(run, metrics):
             yield f"{name}: {edited}"
     cut = {name: run.stored.counts for name, run in runs.items() if not run.identity.has_answers}
-    ties = [f"{n.cut:,} of {n.answered:,} of {name}" for name, n in cut.items() if n.cut]
+    ties = [
+        f"{n.divided_ties:,} of {n.answered:,} of {name}"
+        for name, n in cut.items()
+        if n.divided_ties
+    ]
     if ties:
         yield (
             f"a cutoff divides tables of equal score in rankings ({', '.join(ties)}); a hash of "

@@ -49,7 +49,7 @@ class RunFile(NamedTuple):
         if ranking is None:
             return Retrieval(query.id, (), error=self.missing_error)
         # A file of k tables may have been cut there: whether the next one ties is unknown.
-        return replace(ranking, cut=None).take_cutoff(k)
+        return replace(ranking, divides_ties=None).take_cutoff(k)
 
     def notes(self, queries: Sequence[Query]) -> list[str]:
         """Return the notes for a user who scores these queries."""

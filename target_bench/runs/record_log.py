@@ -180,8 +180,8 @@ def _ranking_to_json(value: Retrieval) -> str:
     texts = {"error": value.error, "traceback": value.traceback}
     record |= {name: text for name, text in texts.items() if text is not None}
     record |= {name: True for name in FLAGS if getattr(value, name)}
-    if value.cut is not None:
-        record["cut"] = value.cut
+    if value.divides_ties is not None:
+        record["divides_ties"] = value.divides_ties
     if value.at:
         record["at"] = value.at
     return _to_json(record)
@@ -200,7 +200,7 @@ def _read_ranking(record: Mapping[str, Any]) -> Retrieval:
         tuple(record.get("scores", ())),
         record.get("error"),
         **{name: record[name] for name in FLAGS if name in record},
-        cut=record.get("cut"),
+        divides_ties=record.get("divides_ties"),
         traceback=record.get("traceback"),
         at={int(k): tuple(map(_parse_table_id, ids)) for k, ids in record.get("at", {}).items()},
     )

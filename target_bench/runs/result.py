@@ -185,8 +185,8 @@ class Result:
         """Query id -> its error; ``NOT_JUDGED`` stands before that of a judge that failed."""
         not_judged = {
             query_id: NOT_JUDGED + "; ".join(f"{judge}: {e}" for judge, e in failed.items())
-            for query_id, record in self.run.judgements.items()
-            if (failed := record.get(FAILED))
+            for query_id, judgement in self.run.judgements.items()
+            if (failed := judgement.record.get(FAILED))
         }
         failures = find_failures(self)
         return {record.query_id: str(record.error) for record in failures} | not_judged

@@ -18,7 +18,7 @@ from typing import IO, Any, Literal, TypeVar
 
 from target_bench.core.errors import StoreError
 from target_bench.core.files import DamageError, add_seal, check_file, digest, exclusive_lock
-from target_bench.core.schema import Generation, Retrieval
+from target_bench.core.schema import Generation, Judgement, Retrieval
 from target_bench.runs.find import list_run_folders
 from target_bench.runs.manifest import (
     Command,
@@ -143,12 +143,9 @@ class Run:
         return self._read(ANSWERS)
 
     @cached_property
-    def judgements(self) -> Mapping[str, Mapping[str, Any]]:
-        """Query id -> how its answer was judged; empty where nothing was."""
-        return {
-            query_id: {"query_id": query_id, **judged.record, "fingerprint": judged.fingerprint}
-            for query_id, judged in self._read(JUDGEMENTS).items()
-        }
+    def judgements(self) -> Mapping[str, Judgement]:
+        """Query id -> the judgement of its answer; empty where nothing was judged."""
+        return self._read(JUDGEMENTS)
 
     def _read(self, log: Log[T]) -> dict[str, T]:
         """Return query id -> record of a log, checked where the run is finished."""

@@ -67,7 +67,14 @@ def test_json(inside: Inside, tmp_path: Path) -> None:
     names = (result["task"], result["retriever"], result["generator"])
     assert names == ("question_answering", "oracle", "extractive")
     assert result["n_queries"] == 5
-    counts = {"asked": 5, "answered": 5, "failed": 0, "unparsed": 0, "truncated": 0, "cut": 0}
+    counts = {
+        "asked": 5,
+        "answered": 5,
+        "failed": 0,
+        "unparsed": 0,
+        "truncated": 0,
+        "at_token_limit": 0,
+    }
     unknown = dict.fromkeys(["input_tokens", "output_tokens", "cost"])  # null, not 0
     assert result["answers"] == {**counts, **unknown}
     assert set(result["seconds"]) == {"load", "generate", "score"}  # nothing was ranked

@@ -303,7 +303,7 @@ def test_ties_are_counted_and_reported_where_many(
     for _ in range(2):
         observer = Recorder()
         counts = _run(tmp_path, Scoring(scores), observer, top_k=top_k).stored.counts
-        assert (counts.tied, counts.cut) == (tied, cut)
+        assert (counts.tied, counts.divided_ties) == (tied, cut)
         warning = "in 280 of 280 scored rankings a cutoff divides tables of equal score"
         assert any(warning in text for text in observer.warnings) == (cut > 0)
 

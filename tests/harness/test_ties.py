@@ -54,7 +54,7 @@ def test_equal_scores_find_what_chance_finds(tmp_path: Path) -> None:
             retriever, dataset, top_k=[10, 50], out=tmp_path / out, observer=observer
         )
         assert result.scores["recall@10"].value <= 0.06, "10 of 400 tables for 100 questions"
-        assert result.stored.counts.cut == 100
+        assert result.stored.counts.divided_ties == 100
         assert any("a cutoff divides tables of equal score" in text for text in observer.warnings)
 
 
@@ -68,7 +68,7 @@ def test_ties_of_our_own_retrievers_need_no_advice(tmp_path: Path) -> None:
     observer = Recorder()
     (result,) = evaluate("bm25", folder, top_k=[2], out=tmp_path / "runs", observer=observer)
     again = score_again(result, observer=observer)
-    assert result.stored.counts.cut == again.stored.counts.cut == 1
+    assert result.stored.counts.divided_ties == again.stored.counts.divided_ties == 1
     assert not [text for text in observer.warnings if "a cutoff divides" in text]
 
 
@@ -129,7 +129,7 @@ def test_ties_that_a_cutoff_divides_are_counted_and_said_in_comparisons(
             run_file=tmp_path / name,
             observer=Recorder(),
         )
-    assert [result.stored.counts.cut for result in results] == [cut, cut]
+    assert [result.stored.counts.divided_ties for result in results] == [cut, cut]
     notes = compare(results, ["mrr"]).notes
     said = "score in rankings (1 of 1 of a.run, 1 of 1 of b.run)"
     assert any(said in note for note in notes) == bool(cut)
@@ -169,5 +169,5 @@ def test_a_cutoff_beyond_a_ranking_divides_nothing() -> None:
         load("mini").info, "test", [table(name) for name in NAMES[:9]], [Query("q", "?", ids[:1])]
     )
     ranking = Retrieval("q", ids, (4.0, 3.0, 2.0, 2.0)).take_cutoff(3)
-    cut = [score_rankings(dataset, {"q": ranking}, k).counts.cut for k in (2, 3, 8)]
+    cut = [score_rankings(dataset, {"q": ranking}, k).counts.divided_ties for k in (2, 3, 8)]
     assert cut == [0, 1, 0]

@@ -10,7 +10,7 @@ import pytest
 from target_bench import read_run, score_answers, score_rankings
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import Score
-from target_bench.core.schema import Dataset, Judgement
+from target_bench.core.schema import Dataset
 from target_bench.data.load import load
 from target_bench.data.selection import sample_queries, select_queries
 from target_bench.runs.result import Result
@@ -78,14 +78,10 @@ def test_of_answers(runs: Runs, task: str) -> None:
 @pytest.mark.parametrize("name", ["hardness", "database"])
 def test_of_sql(sql: Result, name: str) -> None:
     dataset = select_queries(MINI, "text_to_sql")
-    judgements = {
-        query_id: Judgement(query_id, str(record.get("of", "")), record)
-        for query_id, record in sql.run.judgements.items()
-    }
     for value, scores in sql.scores_by(name).items():
         part = _part(dataset, sql, name, value)
         answers = {query.id: sql.run.answers[query.id] for query in part.queries}
-        _same(scores, score_answers(part, answers, "text_to_sql", judgements))
+        _same(scores, score_answers(part, answers, "text_to_sql", sql.run.judgements))
         reported = sql.stored.report["by"][name][value]
         assert reported["queries"] == len(part.queries)
         assert reported["runnable"] == scores["ex[bird]"].n

@@ -349,7 +349,7 @@ def read_rankings(
             error=line.error,
             resorted=line.resorted,
             tied=line.tied,
-            cut=line.cut,
+            divides_ties=line.divides_ties,
             at=ranked,
         )
     if run.retrieval is None:
@@ -400,7 +400,7 @@ class _RankingLine(Strict):
     error: Id | None = None
     resorted: bool = False
     tied: bool = False
-    cut: bool | None = None
+    divides_ties: bool | None = None
     at: dict[Annotated[str, Field(pattern="^[0-9]{1,4}$")], Tables] = Field({}, max_length=20)
 
 

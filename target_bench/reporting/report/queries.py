@@ -46,12 +46,13 @@ def list_outcomes(run: ReportRun, queries: Sequence[Query]) -> Outcomes:
     if run.answers is None:
         return rankings, []
     metric = find_correctness_metric(run.scores)
+    judgements = run.result.run.judgements
     values = run.values[metric] if metric else np.full(len(queries), np.nan)
     return rankings, [
         judge_answer(
             float(value),
             run.result.run.answers[query.id].error,
-            run.result.run.judgements.get(query.id, {}).get("verdict"),
+            judgements[query.id].record.get("verdict") if query.id in judgements else None,
         )
         for query, value in zip(queries, values, strict=True)
     ]
@@ -228,7 +229,7 @@ def _describe_in_run(
     if (judged := run.result.run.judgements.get(query.id)) is not None:
         record["judged"] = {
             name: cut_text(value) if isinstance(value, str) else value
-            for name, value in run.task.view.detail(judged).items()
+            for name, value in run.task.view.detail(judged.record).items()
         }
     return record
 

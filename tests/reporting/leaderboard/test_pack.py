@@ -120,7 +120,7 @@ def _deep_trec(out: Path) -> Result:
     lines = [f"{to_word(q.id)} Q0 {name} 1 1.0 x\n" for q in QUERIES for name in words]
     (out / "deep.trec").write_text("".join(lines))
     result = _target(out).score(out / "deep.trec")[0]
-    assert result.stored.counts.cut == len(QUERIES)
+    assert result.stored.counts.divided_ties == len(QUERIES)
     return result
 
 
