@@ -224,7 +224,8 @@ class SQLite(Engine):
                     f"Close the program that writes it, or run: sqlite3 {path.name} "
                     "'PRAGMA wal_checkpoint(TRUNCATE)'",
                 )
-            return  # only a writer could say more, and this is none
+            # To ask for locks SQLite would write a file beside such a database, which is only read.
+            return
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=0)) as database:
             database.execute("SELECT 1 FROM sqlite_master").fetchone()
 

@@ -118,7 +118,8 @@ _ON_A_LINE = rf"""(?:
     | \( \s* {_PLAIN} [ \t]+ {_PLAIN}
     )"""
 _PROSE = re.compile(rf"\s*+(?:\Z|{_SENTENCE})", re.VERBOSE)
-_PLACES = tuple(
+# Before a sentence: the end of a line, a place within a line, and a full stop at a line's end.
+_LINE_END, _WITHIN_LINE, _FULL_STOP = (
     re.compile(rf"(?<=\S) {pattern}", re.VERBOSE)
     for pattern in (
         rf"[^\S\n]*+ \n \s*+ (?={_SENTENCE})",
@@ -127,7 +128,7 @@ _PLACES = tuple(
     )
 )
 _LAST_WORD = re.compile(rf"\n[ \t]*((?!{_KEYWORD})[A-Z][a-z]+|[^\W\d_a-zA-Z]\w*)\s*\Z")
-_FIRST_CLAUSE = re.compile(rf"\bSELECT\b|^[ \t]*(?P<clause>{'|'.join(_CLAUSES)}|FROM)\b", re.M)
+_HEAD = re.compile(rf"\bSELECT\b|^[ \t]*(?P<clause>{'|'.join(_CLAUSES)}|FROM)\b", re.M)
 _CLOSING = r"</[A-Za-z][\w-]{0,30}>|\[/[A-Za-z]\w{0,30}\]|```"
 _OUTSIDE = re.compile(
     rf"(?P<closing>{_CLOSING})|'[^']*+'|\"[^\"]*+\"|`[^`]*+`|\[[^\[\]\n]*+\]|--[^\n]*+"
@@ -253,6 +254,7 @@ class _Reader:
             if sql is None and begin == start.start() and _is_inside(text[:begin]):
                 self.broken = self.broken or _take(text)
                 continue
+            # Where nothing stands before, the whole was parsed above.
             ends = [end, *places] if text[:begin].strip() else places
             if ends and ends[0] == end and whole[:end].rstrip().endswith("."):
                 ends.insert(0, whole.rindex(".", 0, end))  # of the sentence around
@@ -334,11 +336,16 @@ def _decode_object(text: str, place: int) -> tuple[Any, int]:
     decoder = json.JSONDecoder(strict=False)
     with suppress(ValueError, RecursionError):
         return decoder.raw_decode(text, place)
+    # Commas before a closing brace or bracket go, those in texts apart.
+    pattern = r'("(?:[^"\\]|\\.)*+(?:"|\\?\Z))|,(?=\s*+[}\]])'
+    body = text[place:]
     with suppress(ValueError, RecursionError):
-        # Commas before a closing brace or bracket go, those in texts apart.
-        pattern = r'("(?:[^"\\]|\\.)*+(?:"|\\?\Z))|,(?=\s*+[}\]])'
-        repaired = re.sub(pattern, lambda match: match[1] or "", text[place:], flags=re.DOTALL)
-        return decoder.raw_decode(repaired)[0], len(text)
+        repaired = re.sub(pattern, lambda match: match[1] or "", body, flags=re.DOTALL)
+        record, end = decoder.raw_decode(repaired)
+        for match in re.finditer(pattern, body, flags=re.DOTALL):
+            if match[1] is None and match.start() < end:
+                end += 1  # it is further back by each comma that went
+        return record, place + end
     return None, place
 
 
@@ -462,8 +469,12 @@ def _find_places(text: str, end: int) -> list[int]:
 
     These are the ends of lines, the last one first; then places within a line; then full stops.
     """
-    lines, inside, ended = ([m.start() for m in p.finditer(text, 0, end)] for p in _PLACES)
-    heads = [(m.start(), m["clause"] is not None) for m in _FIRST_CLAUSE.finditer(text, 0, end)]
+    lines, inside, ended = (
+        [match.start() for match in pattern.finditer(text, 0, end)]
+        for pattern in (_LINE_END, _WITHIN_LINE, _FULL_STOP)
+    )
+    # where a clause or another SELECT begins, and whether it is a clause
+    heads = [(match.start(), match["clause"] is not None) for match in _HEAD.finditer(text, 0, end)]
 
     def goes_on(place: int) -> bool:  # with a clause of the same statement
         at = bisect_left(heads, (place, False))

@@ -18,7 +18,7 @@ from target_bench.sql.normalisation import LONGEST, rewrite_for_test_suite
 from target_bench.sql.worker import Attempt, Jobs, Rows, preview, to_plain
 from target_bench.sql.workers import Pool, StoppedError, Worker
 
-VERSION = "judging:11"
+VERSION = "judging:12"
 """The version of how SQL is read, run and compared: raise it if verdicts or scores can change."""
 
 FORMAT = 1
@@ -111,9 +111,10 @@ class SQLJudge:
         self._repeats = repeats
         self._folder = folder
         # What met a limit is not tried again for another query: that would meet it again, and a
-        # submission may hold it ten thousand times. Keys are the database, if any, and the text; of
-        # a comparison that was stopped the gold, too: with another gold it may end.
-        self._stops: dict[tuple[str, ...], Executed] = {}
+        # submission may hold it ten thousand times. Keys are the database, "" for reading; the
+        # texts that were run together; and where comparing was stopped the gold, with another of
+        # which it may end.
+        self._stops: dict[tuple[str, tuple[str, ...], str], Executed] = {}
 
     def judge_all(
         self,
@@ -166,12 +167,12 @@ class SQLJudge:
     ) -> _Reading:
         if generation.error is not None:
             return _Reading(problem=generation.error)
-        if stop := self._stops.get(("", generation.text)):
+        if stop := self._stops.get(("", (generation.text,), "")):
             return _Reading(problem=stop)
         try:
             sql, spiders, named = worker.ask(Jobs.read, generation.text, what="reading the answer")
         except StoppedError as error:
-            self._stops["", generation.text] = error.executed
+            self._stops["", (generation.text,), ""] = error.executed
             return _Reading(problem=error.executed)
         if sql is None:
             return _Reading(problem="no SQL can be read from the answer")
@@ -211,15 +212,15 @@ class SQLJudge:
         *details: Any,
     ) -> list[Attempt]:
         """Run and compare; what was stopped is the result of the prediction under every rule."""
-        gold_sql, texts = pairs[0][0], [text or "" for _, text in pairs]
+        gold_sql, texts = pairs[0][0], tuple(text or "" for _, text in pairs)
         try:
             where = database(file)
         except DataError as error:
             return [Attempt(Executed("unusable", message=str(error)))]
-        stops = [
-            self._stops.get((where.path, text)) or self._stops.get((where.path, text, gold_sql))
-            for text in texts
-        ]
+        for gold in ("", gold_sql):
+            if stop := self._stops.get((where.path, texts, gold)):
+                return [Attempt(stop) for _ in texts]
+        stops = [self._stops.get((where.path, (text,), "")) for text in texts]
         if all(stops):
             return [Attempt(stop) for stop in stops if stop]
         plain = [stop and to_plain(stop) for stop in stops]
@@ -228,15 +229,15 @@ class SQLJudge:
         try:
             reply = worker.ask(job, *request, what="the statement", steps=steps)
         except StoppedError as error:
-            gold = (gold_sql,) if error.step.startswith("compare") else ()
-            self._stops |= {(where.path, text, *gold): error.executed for text in texts}
+            gold = gold_sql if error.step.startswith("compare") else ""
+            self._stops[where.path, texts, gold] = error.executed
             return [Attempt(error.executed) for _ in texts]
         except DataError as error:
             return [Attempt(Executed("unusable", message=str(error))) for _ in texts]
         attempts = [Attempt.from_plain(attempt) for attempt in reply]
         for text, attempt in zip(texts, attempts, strict=True):
             if attempt.executed.outcome in _LIMITS:  # the engine stopped it by itself
-                self._stops[where.path, text] = attempt.executed
+                self._stops[where.path, (text,), ""] = attempt.executed
         return attempts
 
     def _decide(
@@ -257,7 +258,7 @@ class SQLJudge:
             answer = replace(answer, rows=first.rows, result=first.preview)
         pair = (gold, predicted)  # as the rule runs them
         if attempts and self._rule == "spider":
-            # One attempt, with the first gold, if there is no file to run two texts on.
+            # One attempt for two texts, with the first gold, where the database cannot be read.
             pair = (golds[len(attempts) - 1], attempts[-1].executed)
         answer = give_verdict(answer, gold, predicted, values, self._rule, pair)
         if answer.verdict == "gold_failed":

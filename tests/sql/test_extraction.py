@@ -51,6 +51,7 @@ SQL = "SELECT a FROM t WHERE b = 'x;y'"
         ("```\nselct avg(price) from t\n```", None),
         ("```sql\n-- I do not know\n```", None),
         ('{"sql": null}', None),
+        (f'{{"thought": "count",}}\n{{"sql": "{SQL}"}}', SQL),
     ],
 )
 def test_forms(text: str, sql: str | None) -> None:

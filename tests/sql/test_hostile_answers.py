@@ -9,6 +9,7 @@ import pytest
 from target_bench.core.errors import BudgetError
 from target_bench.sql.engines import SQLLimits
 from target_bench.sql.extraction import extract
+from target_bench.sql.normalisation import rewrite_for_test_suite
 from target_bench.sql.worker import CHARACTERS, COLUMNS
 from target_bench.sql.workers import Pool
 from tests.sql.hostile import ANSWERS, COLLIDING, JOINS
@@ -149,6 +150,19 @@ def test_a_comparison_that_is_stopped_with_one_gold_is_begun_with_another(
     with Pool(1) as pool:
         judged(pool, tmp_path, [Case(gold, gold, file, GOLD, file) for gold in golds])
     assert [step for step in begun if step.startswith("compare")] == ["compare"] * 2
+
+
+def test_a_text_that_only_spiders_rule_would_have_run_is_run(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the statement itself was stopped, the same without DISTINCT may be right elsewhere."""
+    once = "SELECT DISTINCT name FROM hut"
+    cases = [Case(sql, GOLD, file, sql, file) for sql in (once, rewrite_for_test_suite(once))]
+    with Pool(1) as pool:
+        judged(pool, tmp_path, [Case("gold", GOLD, file, GOLD, file)])  # its result is recorded
+        begun = stop_steps(monkeypatch, ["run"])
+        judged(pool, tmp_path, [*cases, *cases])
+    assert begun.count("run") == 2, "each text once, however often it is an answer"
 
 
 def test_nothing_is_begun_when_the_budget_is_spent(file: Path, tmp_path: Path) -> None:
