@@ -276,10 +276,15 @@ def top_k_positive(
     return np.where(matches, best, -1), np.where(matches, best_scores, 0.0)
 
 
-def sort_arrays(answers: Ranked, top_k: int, n_tables: int) -> SortedRankings | None:
-    """Return the rankings sorted by their scores; None if one breaks the retriever's contract."""
+def sort_arrays(answers: Ranked, top_k: int, ids: Sequence[TableId]) -> SortedRankings | None:
+    """Return the rankings sorted by their scores; None if one breaks the retriever's contract.
+
+    ``ids`` are those of the corpus, in its order: positions in another order say other tables.
+    """
+    if answers.ids is not ids and [*answers.ids] != [*ids]:
+        return None
     rows, scores = np.asarray(answers.rows, dtype=np.int64), np.asarray(answers.scores)
-    if rows.shape != scores.shape or rows.shape[1] > top_k or (rows >= n_tables).any():
+    if rows.shape != scores.shape or rows.shape[1] > top_k or (rows >= len(ids)).any():
         return None
     filled = rows >= 0
     ordered = np.sort(rows, axis=1)

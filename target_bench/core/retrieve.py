@@ -102,11 +102,7 @@ def _retrieve_batch(
         raise
     except BaseException:
         return None
-    arrays = None
-    if isinstance(answers, Ranked) and (
-        answers.ids is corpus.ids or [*answers.ids] == [*corpus.ids]
-    ):
-        arrays = sort_arrays(answers, top_k, len(corpus))
+    arrays = sort_arrays(answers, top_k, corpus.ids) if isinstance(answers, Ranked) else None
     if arrays is not None:  # the fast way; invalid arrays are read one by one, to name the fault
         rankings = list_rankings(arrays, (arrays.rows >= 0).sum(axis=1).tolist())
         pairs = zip(queries, rankings, strict=True)

@@ -92,7 +92,7 @@ class InnerRetriever:
         else:
             answers = [self.retriever.retrieve(query, k) for query in queries]
         if isinstance(answers, Ranked) and len(answers) == len(queries):
-            arrays = ranking.sort_arrays(answers, k, len(self._corpus))
+            arrays = ranking.sort_arrays(answers, k, self._corpus.ids)
             if arrays is not None:
                 return Candidates(arrays.rows, arrays.scores, self.label)
         return self._check(answers, len(queries), k)

@@ -7,13 +7,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from target_bench.core.errors import ConfigError, DataError, PluginError
 from target_bench.core.index_store import load_index, save_index
-from target_bench.core.ranking import Ranking
+from target_bench.core.ranking import Ranked, Ranking
 from target_bench.core.registry import create
 from target_bench.core.schema import Corpus, TableId
 from target_bench.data.tables import MemoryCorpus
@@ -115,6 +116,17 @@ def test_reciprocal_ranks_are_as_defined(orders: list[list[int]], depth: int) ->
         for rank, place in enumerate(order[:depth], 1):
             expected[place] = expected.get(place, 0.0) + weight / (7 + rank)
     assert dict(fusion) == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_part_whose_arrays_have_the_ids_in_an_order_of_its_own() -> None:
+    """The ids that they come with say which tables they are, as they do without a fusion."""
+
+    class Backwards(Given):
+        def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Ranked:
+            rows = np.zeros((len(queries), 1), dtype=np.int64)
+            return Ranked(IDS[::-1], rows, np.ones(rows.shape))
+
+    assert [place for place, _ in fused([Backwards([])])] == [len(IDS) - 1]
 
 
 def test_a_part_that_cannot_be_saved(tmp_path: Path) -> None:
