@@ -19,7 +19,7 @@ class _Files:
         """The patterns of the files, one or several."""
         return (self.files,) if isinstance(self.files, str) else self.files
 
-    def split(self, name: str) -> Self:
+    def select_split(self, name: str) -> Self:
         """Return the files of one split."""
         files = _fill_in(self.patterns, name, self.split_names)
         return replace(self, files=files)  # type: ignore[type-var]  # its subclasses are dataclasses
@@ -33,7 +33,7 @@ class Hub(_Files):
     from target_bench import Hub
 
     hub = Hub("owner/name", revision="0" * 40, files="{split}.jsonl")
-    print(hub.split("test").patterns)  # ('test.jsonl',)
+    print(hub.select_split("test").patterns)  # ('test.jsonl',)
     ```
 
     Args:

@@ -393,7 +393,7 @@ class CorpusInfo:
         if data is None:
             return ()
         sources = data if isinstance(data, tuple) else (data,)
-        return tuple(source.split(split) for source in sources)
+        return tuple(source.select_split(split) for source in sources)
 
     @property
     def fetched_splits(self) -> tuple[str, ...]:

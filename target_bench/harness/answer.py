@@ -94,7 +94,7 @@ def _ask_generator(
     n_answers, n_asked, any_cached = 0, 0, False
     start, watch = time.perf_counter(), cache_use.CacheWatch()
     try:
-        with restore_process(), run.open_log(ANSWERS, answers) as append:
+        with restore_process(), run.open_to_append(ANSWERS, answers) as append:
             for generation in _generate_answers(generator, todo, write_prompts, rankings, observer):
                 append([generation])
                 n_answers += 1

@@ -114,6 +114,8 @@ def evaluate(
         raise ConfigError("task=[]: expected a task, as 'retrieval', or a list of them")
     retrievers: Sequence[Any] = retriever if isinstance(retriever, list | tuple) else [retriever]
     pairs = drop_repeated(pair for text in tasks for pair in pair_with_corpora(text, corpus))
+    if not pairs:
+        raise ConfigError(f"corpus={corpus!r}: expected a corpus, as 'mini', or a list of them")
     config = RunConfig(split=split, top_k=top_k, out=out, data_dir=data_dir, **options)
     if observer is not None and not isinstance(observer, Observer):
         raise ConfigError(f"observer={observer!r:.100}: expected a target_bench.Observer")

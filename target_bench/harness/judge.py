@@ -51,7 +51,7 @@ def judge(
         try:
             with (
                 restore_process(),
-                run.open_log(JUDGEMENTS, judgements) as append,
+                run.open_to_append(JUDGEMENTS, judgements) as append,
                 closing(task_judge.make_judgements(todo, dataset, answers, rankings)) as judging,
             ):
                 for judgement in judging:

@@ -65,7 +65,7 @@ def rank(
             ask_if_paid(plugin, confirm, lambda: Estimate(retriever.label, n_texts))
     repeat_notes(run, retriever.label, observer)
     if todo and retriever.look_up is not None:
-        with run.open_log(RANKINGS, rankings) as append:
+        with run.open_to_append(RANKINGS, rankings) as append:
             append([retriever.look_up(query) for query in todo])
         _record_times(run, retriever, dataset.seconds)
     elif todo:
@@ -115,7 +115,7 @@ def _ask_retriever(
     try:
         embed = StageTime(_embed(retriever, dataset, observer), watch.take_hits())
         observer.stage(f"{retriever.label}: retrieve", total=len(todo))
-        with run.open_log(RANKINGS, rankings) as append:
+        with run.open_to_append(RANKINGS, rankings) as append:
             while n_asked < len(todo):
                 batch = todo[n_asked : n_asked + size]
                 most_failures = None if any_done else MOST_FAILURES - n_asked

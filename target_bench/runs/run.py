@@ -149,6 +149,7 @@ class Run:
 
     def _read(self, log: Log[T]) -> dict[str, T]:
         """Return query id -> record of a log, checked where the run is finished."""
+        # The manifest as it is now: another process may have finished the run since it was read.
         return log.read(self.folder, read_manifest(self.folder).logs.get(log.file))
 
     # State
@@ -264,8 +265,8 @@ class Run:
             values: name of a table -> column -> its value of each query.
             entries: of the manifest.
         """
-        # The logs first, which takes longest: between tables and manifest a process that is killed
-        # leaves a finished run with tables that its manifest does not know.
+        # Of a finished run that is scored again, the manifest knows only the earlier tables, until
+        # it is written. That moment is kept short: the logs, which take longest, are hashed before.
         paths = (self.folder / log.file for log in LOGS)
         with storage_errors("be read", self.folder):
             logs = {path.name: digest(path) for path in paths if path.exists()}
@@ -297,12 +298,13 @@ class Run:
         return self._read(log) if (self.folder / log.file).exists() else {}
 
     @contextmanager
-    def open_log(
+    def open_to_append(
         self, log: Log[T], records: dict[str, T]
     ) -> Iterator[Callable[[Sequence[T]], None]]:
-        """Open a log; yield a function that appends a batch to it, and adds it to the records.
+        """Open a log to append to it; yield a function that appends a batch.
 
-        A killed process loses at most the batch that it was working on.
+        The lines of before stay: of a query the last one counts. Each batch is added to ``records``
+        too. A killed process loses at most the batch that it was working on.
         """
         self.reused = False
         with log.open(self.folder) as write:
@@ -340,7 +342,8 @@ def _update_command(recorded: Command, current: Command) -> Command:
         name: getattr(current, name) or getattr(recorded, name)
         for name in ("retriever_name", "generator_name", "retrieval_run")
     }
-    # Rankings of all queries may have been made for answers first: they are no longer only that.
+    # ``about`` says for which task alone queries were ranked. Once table retrieval asks for the
+    # same queries of the same data, the rankings are no longer for that task alone.
     words = ("corpus", "distractors", "limit")  # by which, with ``about``, the queries are found
     is_same = all(getattr(recorded, word) == getattr(current, word) for word in words)
     about = None if is_same and current.about is None else recorded.about

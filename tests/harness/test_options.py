@@ -177,10 +177,11 @@ def test_retrieval_writes_no_prompts(tmp_path: Path) -> None:
         ({"generators": ["gold"]}, "generators: evaluate has no such argument; pass generator="),
         ({"tasks": ["qa"]}, "tasks: evaluate has no such argument; pass task="),
         ({"task": []}, r"task=\[\]: expected a task"),
+        ({"corpus": []}, r"corpus=\[\]: expected a corpus"),
     ],
 )
 def test_python_takes_no_name_of_a_list(
     tmp_path: Path, given: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ConfigError, match=message):
-        evaluate("oracle", "mini", out=tmp_path, **given)
+        evaluate("oracle", **{"corpus": "mini", "out": tmp_path, **given})

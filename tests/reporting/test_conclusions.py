@@ -61,7 +61,10 @@ def test_the_ranking_is_that_of_a_comparison() -> None:
         assert (own.score, own.difference) == (row.score, row.difference)
     effect = conclusion.effects[0]
     assert (effect.factor, effect.is_significant, effect.combinations) == ("fields", True, 2)
-    assert conclusion.notes == ("1 upper or lower bound left out.",)
+    assert conclusion.notes == (
+        "1 upper or lower bound left out.",
+        "The queries are a sample (--limit).",
+    )
     assert json.loads(json.dumps(conclusion.to_json(), allow_nan=False))["metric"] == "recall@10"
 
 
@@ -114,6 +117,7 @@ def test_a_metric_over_other_queries_in_each_run(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(conclusions, "read_metric", measure_some)
     (conclusion,) = conclude([_runs()[0], _runs()[-2]])
     assert conclusion.notes == (
+        "The queries are a sample (--limit).",
         "No main effects: recall@10 is no mean over the same queries of all runs.",
         "recall@10 is over 40 to 80 queries, by run.",
     )
