@@ -470,4 +470,5 @@ def detectable(metric: Metric[Any], first: Floats, second: Floats) -> float | No
     share = float((first != second).any(axis=1)[counted].mean())
     has_size = share and not np.isnan(mine.kish_n + theirs.kish_n)
     size = sqrt(float((apart**2).mean()) / share) if has_size else 0.0
-    return detectable_difference(n, share, size or max(mine.span, theirs.span))
+    size = size or max(mine.span, theirs.span)
+    return detectable_difference(n, share, size) if size else None  # else all values are the same

@@ -145,7 +145,7 @@ class Gate:
 
     Attributes:
         run: the run folder.
-        baseline: the baseline as it was named.
+        baseline: the file of the baseline as it was named, or the folder of its run.
         alpha: level of the test.
         checks: by rule, then subset.
         notes: what a reader should know of the metrics.
@@ -311,13 +311,15 @@ def gate(
         comparison = compare([base, checked], metrics, base, slices, by=by, out=out)
         notes, remarks = comparison.notes, comparison.remarks
         if not rules:
+            # Now the main metric is known. It is compared alone, so that its p-value is not
+            # corrected for metrics that no rule checks.
             metric = comparison.tested[0]
             rules = [_default_rule(metric, comparison.specs[metric])]
             comparison = compare([base, checked], [metric], base, slices, by=by, out=out)
         easy = list(_describe_easy(rules, read_run(base), read_run(checked)))
     # A baseline that was unpacked is called as the user named it.
     notes = tuple(note.replace(str(base), str(baseline)) for note in notes)
-    if easy:  # they say more than the remark that the metric cannot choose
+    if easy:  # these say more than the first comparison's remark that its metric cannot choose
         remarks = comparison.remarks
     remarks = (*(remark.rstrip(".") for remark in remarks), *easy)
     return Gate(checked, str(baseline), alpha, _check(rules, comparison, alpha), notes, remarks)
@@ -379,7 +381,7 @@ def _check(rules: Sequence[Rule], comparison: Comparison, alpha: float) -> tuple
 
 def _describe_easy(rules: Sequence[Rule], base: Result, run: Result) -> Iterator[str]:
     """Say of which rules both runs have the best possible score, and what falls beside it."""
-    checked = {rule.metric for rule in rules}
+    checked = dict.fromkeys(rule.metric for rule in rules)
     for metric in checked:
         family, _, k = metric.partition("@")
         if not k.isdigit() or not all(

@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, multinomial
 
-from target_bench.core.metric import to_mean_statistics
+from target_bench.core.metric import MetricSpec, to_mean_statistics
 from target_bench.metrics.scores import make_default_metric
 from target_bench.metrics.stats import (
     FEWEST,
@@ -14,6 +14,7 @@ from target_bench.metrics.stats import (
     detectable_difference,
     power,
 )
+from target_bench.runs.slicing import make_mean
 
 
 @given(st.integers(1, 12), st.floats(0.05, 1), st.floats(0.05, 1))
@@ -59,6 +60,11 @@ def test_few_queries_show_nothing() -> None:
     assert (
         detectable(metric, to_mean_statistics(np.ones(5)), to_mean_statistics(np.zeros(5))) is None
     )
+
+
+def test_values_without_a_scale_that_are_all_the_same_say_nothing() -> None:
+    same = make_mean("v", np.full(30, -1.0), MetricSpec("v", scale="unbounded", highest=-1.0))
+    assert detectable(same.metric, same.statistics, same.statistics) is None
 
 
 @given(st.integers(6, 20_000), st.floats(0, 1), st.floats(0.1, 1))

@@ -326,7 +326,10 @@ def read_rankings(
         if run.retrieval is not None and line.query_id not in query_ids:
             continue  # rankings of more queries than were answered
         where = _check_query(name, line.query_id, query_ids, rankings)
-        depths = {run.top_k[-1]: line.tables} | {int(k): t for k, t in line.at.items()}
+        largest, at = run.top_k[-1], {int(k): listed for k, listed in line.at.items()}
+        if largest in at:
+            raise RefusedError(f"{where}: at: has {largest}, whose tables are those of the line")
+        depths = {largest: line.tables} | at
         ranked = {}
         for k, listed in depths.items():
             ids = [TableId(*pair) for pair in listed]
@@ -345,7 +348,7 @@ def read_rankings(
             ranked[k] = tuple(tables[table] for table in ids)
         rankings[line.query_id] = Retrieval(
             line.query_id,
-            ranked.pop(run.top_k[-1]),
+            ranked.pop(largest),
             error=line.error,
             resorted=line.resorted,
             tied=line.tied,

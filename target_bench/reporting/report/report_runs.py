@@ -140,7 +140,7 @@ def group_by_data(folders: Sequence[Path]) -> dict[str, list[Path]]:
     for run in _drop_basis([read_run(folder) for folder in folders]):
         ranked = run.rankings_result
         data = tuple(str(getattr(ranked.identity, part)) for part in _SAME)
-        # Rankings may have been made for another task that asks the same queries: the first names.
+        # Rankings for several tasks may be of the same queries: the set is called after the first.
         corpus = Path(ranked.identity.corpus).name[-40:]
         parts = (
             corpus,

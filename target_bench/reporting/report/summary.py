@@ -29,6 +29,7 @@ from target_bench.reporting.sentences import (
     list_names,
 )
 from target_bench.reporting.web import count, duration, score
+from target_bench.runs.result import Result
 from target_bench.runs.score_tables import list_databases
 from target_bench.runs.slicing import (
     MissingPluginError,
@@ -76,8 +77,9 @@ def summarize(runs: Sequence[ReportRun], dataset: Dataset, by: Sequence[str] = (
 def choose_main_metrics(runs: Sequence[ReportRun]) -> tuple[list[str | None], str | None]:
     """List the metric that stands for each run: one for all of them, where there is one.
 
-    As in the terminal: of answers if all runs have some, else of rankings at the largest cutoff
-    they share; without any, each run's own. None for a run without scores.
+    As in the terminal: of answers if all runs have the same, else of rankings at the largest cutoff
+    they share; else each run's own metric of rankings, or of answers where it has no other. None
+    for a run without scores. Second comes why the metric cannot choose between the runs, or None.
     """
     k = max(set.intersection(*(set(run.cutoffs) for run in runs)), default=None)
     answered = [{n: run.scores[n] for n in list_answer_metrics(run.scores)} for run in runs]
@@ -181,9 +183,14 @@ def list_differences(runs: Sequence[ReportRun], metrics: Sequence[str | None]) -
         mains = {
             run: m for run, m in zip(runs, metrics, strict=True) if run.result.identity.task == task
         }
-        systems = [
-            r for r, m in mains.items() if not r.result.identity.is_bound and m and _values([r], m)
-        ]
+        # by the run that has the scores, for answers may be built on the same rankings
+        systems = list(
+            {
+                _find_scored(run, main).folder: run
+                for run, main in mains.items()
+                if not run.result.identity.is_bound and main and _values([run], main)
+            }.values()
+        )
         shared = {mains[run] for run in systems}
         if len(systems) > 1 and len(shared) == 1 and (metric := shared.pop()):
             bounds = [run for run in mains if run.result.identity.reads_gold]
@@ -191,12 +198,17 @@ def list_differences(runs: Sequence[ReportRun], metrics: Sequence[str | None]) -
     return compared
 
 
+def _find_scored(run: ReportRun, metric: str) -> Result:
+    """Return the run with the scores of a metric: it, or that of the rankings it is built on."""
+    return run.result if metric in run.result.stored.scores else run.result.rankings_result
+
+
 def _compare_systems(runs: Sequence[ReportRun], bounds: Sequence[ReportRun], metric: str) -> Shown:
     spec = find_spec(metric, runs[0].scores[metric])
     ordered = sorted(runs, key=lambda run: -spec.merit(run.scores[metric].value))
     best = ordered[0]
     shown = {"metric": metric, "best": best.label, "rows": [], "undecided": []}
-    stored = [run.result for run in ordered]
+    stored = [_find_scored(run, metric) for run in ordered]
     try:
         comparison = compare_results(stored, [metric], stored[0])
     except (ConfigError, DataError) as error:  # as of other versions: the report shows both
@@ -221,12 +233,10 @@ def _compare_systems(runs: Sequence[ReportRun], bounds: Sequence[ReportRun], met
 def _describe_databases(runs: Sequence[ReportRun], mains: Sequence[str | None]) -> str:
     """Say the interval of the best run where the databases are a sample, too; empty without any."""
     first = order_runs(runs)[0]
-    run, metric = runs[first].result, mains[first]
-    if metric is None or not list_databases(run):
+    run, metric = runs[first], mains[first]
+    if metric is None or not list_databases(run.result):
         return ""
-    # A metric of rankings may belong to the run that answers are built on.
-    scored = run if metric in {*run.stored.scores} else run.rankings_result
-    return describe_other_databases(scored, metric, runs[first].label) or ""
+    return describe_other_databases(_find_scored(run, metric), metric, run.label) or ""
 
 
 # Slices

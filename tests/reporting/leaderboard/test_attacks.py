@@ -265,6 +265,7 @@ PREDICTIONS: dict[str, tuple[Callable[[Record], Record], str]] = {
     ),
     "too deep": (lambda line: line | {"tables": IDS[:11]}, "has 11 tables at 10"),
     "too deep at a smaller cutoff": (lambda line: line | {"at": {"1": IDS[:2]}}, "2 tables at 1"),
+    "the largest cutoff twice": (lambda line: line | {"at": {"10": IDS[:1]}}, "at: has 10"),
     "no cutoff": (lambda line: line | {"at": {"3": IDS[:2]}}, "at 3, which is not a cutoff"),
     "tables of a failed query": (lambda line: line | {"error": "x"}, "has tables and an error"),
 }

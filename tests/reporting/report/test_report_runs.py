@@ -105,6 +105,19 @@ def test_answers_stand_for_their_rankings(tmp_path: Path) -> None:
         )
 
 
+def test_rankings_are_compared_with_those_that_answers_are_built_on(tmp_path: Path) -> None:
+    """All questions have answers, so that both tasks ask the same ones."""
+    own = own_corpus(tmp_path / "own", ("one", "two", "three"))
+    target = TARGET(("retrieval", own), out=tmp_path / "runs", observer=Recorder())
+    folders = [only(target.run("random", top_k=2)).folder]
+    target = TARGET(("question_answering", own), out=tmp_path / "runs", observer=Recorder())
+    for name in ("bm25", "tfidf"):
+        folders.append(only(target.run(name, generator="extractive", top_k=2)).folder)
+    runs = _opened(*folders)
+    (differences,) = summary.list_differences(runs, summary.choose_main_metrics(runs)[0])
+    assert (differences["metric"], len(differences["rows"])) == ("recall@2", 1)
+
+
 def test_a_cutoff_that_takes_in_every_table_does_not_lead(tmp_path: Path) -> None:
     runs = _opened(*ranked(tmp_path, "random", "bm25:k1=1.3", "bm25", top_k=[1, 139], limit=30))
     (main, *_), why = summary.choose_main_metrics(runs)
