@@ -31,8 +31,6 @@ from target_bench.reporting.leaderboard.archive import (
 from target_bench.reporting.leaderboard.card import LARGEST_CARD, Card, check_visible, parse_card
 from target_bench.runs.manifest import answers_fingerprint, queries_fingerprint
 
-PERFECT = 0.97  # no system known has all gold tables on top for so large a share of a corpus
-
 
 @dataclass(frozen=True, eq=False)
 class Submission:
@@ -94,8 +92,6 @@ def verify(
                 answers = None
                 if run.generator is not None:
                     answers = read_answers(archive, folder, dataset, notes)
-                else:
-                    _note_gold(folder, dataset, rankings, notes)
                 scores[folder] = _score(folder, run, task, dataset, rankings, answers, is_basis)
     except BudgetError:
         raise RefusedError(
@@ -188,19 +184,3 @@ def _score(
         statistics={},
         counts=scored[-1].counts,
     )
-
-
-def _note_gold(
-    folder: str, dataset: Dataset, rankings: Mapping[str, Retrieval], notes: list[str]
-) -> None:
-    """Note rankings that are too good, for those who keep the board: gold is public."""
-    on_top = [
-        {*rankings[query.id].tables[: len(query.gold)]} == {*query.gold}
-        for query in dataset.queries
-        if query.gold
-    ]
-    if sum(on_top) > PERFECT * len(on_top):
-        notes.append(
-            f"{folder}: {sum(on_top):,} of {len(on_top):,} queries have all their gold tables on "
-            "top, more than any system known"
-        )
