@@ -284,14 +284,12 @@ def _describe_metric(name: str) -> Description:
         "needs": list(spec.needs),
         "source": spec.source,
         "decimals": spec.digits,
-        "deterministic": spec.deterministic,
         "rank": spec.rank,
         "signature": signature,
     }
     no_rank = "none: it stands for a run only where there is no other"
     printed = {
         "needs": ", ".join(spec.needs) or "nothing but predictions and gold",
-        "deterministic": "yes" if spec.deterministic else "no: its value differs between runs",
         "rank": no_rank
         if spec.rank is None
         else f"{spec.rank}; the metric of the lowest rank stands for a run",

@@ -56,7 +56,6 @@ class MetricSpec:
             100 on the scale ``percent``.
         digits: decimals that are shown.
         higher_is_better: whether a higher value is better.
-        deterministic: whether the same predictions always have the same value.
         needs: what it needs besides predictions: references, databases, an extra to install.
         rank: where a table has room for few metrics, those of the lowest rank are shown; None for
             one that is shown only where there is no other.
@@ -74,7 +73,6 @@ class MetricSpec:
     highest: float | None = None
     digits: int = 3
     higher_is_better: bool = True
-    deterministic: bool = True
     needs: tuple[str, ...] = ()
     rank: int | None = None
     references: References = "any"

@@ -276,7 +276,6 @@ DEFINITIONS = by_name(
         rank=14,
         scale="percent",
         highest=100 * sqrt(1.25),
-        deterministic=False,
         digits=2,
     ),
     _define(

@@ -165,7 +165,6 @@ def _define_p_score(i: int, field: str, what: str) -> MetricDefinition:
         scale="unbounded",
         highest=10.0,
         digits=2,
-        deterministic=False,
         needs=("a model as judge",),
     )
 
