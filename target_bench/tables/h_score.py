@@ -14,7 +14,7 @@ from cydifflib import SequenceMatcher
 from rapidfuzz.distance import Levenshtein
 
 from target_bench.tables.answer_tables import TableFormat, UnreadableTableError
-from target_bench.tables.read_html import HTML_PARSER, parse_html
+from target_bench.tables.read_html import parse_html
 from target_bench.tables.read_latex import is_group, list_children, parse_latex, walk_nodes
 
 if TYPE_CHECKING:
@@ -157,25 +157,23 @@ _TAGS = (
 _CELLS = {"table": ["th", "td"], "ul": ["li"], "ol": ["li"], "li": ["li"]}
 
 
-def h_score_html(answer: str, gold: str, parser: str = HTML_PARSER) -> HScore:
+def h_score_html(answer: str, gold: str) -> HScore:
     """Score HTML as the official code does.
 
     Args:
         answer: the HTML of the answer.
         gold: the HTML of the reference; it says whether cells are those of a table or of a list.
-        parser: what BeautifulSoup parses with: ``html.parser`` or ``lxml``. The official code names
-            none, and then it depends on what is installed.
 
     Raises:
         UnreadableTableError: the list of tags would be longer than ``MOST_TAGS``.
     """
-    right, left = parse_html(gold, parser), parse_html(answer, parser)
+    right, left = parse_html(gold), parse_html(answer)
     kind = next((name for name in _CELLS if right.find(name)), None)
     cells, gold_cells = _list_cells(left, kind), _list_cells(right, kind)
     sub = {
         "num_cells_match": float(len(cells) == len(gold_cells)),
         **_compare("cells_text", cells, gold_cells),
-        **_compare("struct", _list_tags(answer, parser), _list_tags(gold, parser)),
+        **_compare("struct", _list_tags(answer), _list_tags(gold)),
     }
     return _sum_up(sub, ("cells_text",))
 
@@ -187,8 +185,8 @@ def _list_cells(soup: "BeautifulSoup", kind: str | None) -> list[str]:
 
 
 @lru_cache(maxsize=256)
-def _list_tags(text: str, parser: str) -> list[str]:
-    soup = parse_html(text, parser)
+def _list_tags(text: str) -> list[str]:
+    soup = parse_html(text)
     # the official list repeats a tag once for each subset of the tags around it, so that it doubles
     # with every level: it is counted first, in time linear in the text
     depths = {id(soup): 0}

@@ -151,7 +151,7 @@ def _make_table(name: str, cells: Cells) -> AnswerTable:
 
 
 @lru_cache(maxsize=256)
-def parse_html(text: str, parser: str = HTML_PARSER) -> "BeautifulSoup":
+def parse_html(text: str) -> "BeautifulSoup":
     """Parse HTML, however broken it is.
 
     Raises:
@@ -163,9 +163,9 @@ def parse_html(text: str, parser: str = HTML_PARSER) -> "BeautifulSoup":
     try:
         with catch_warnings():
             simplefilter("ignore")  # text that looks like a file name or like XML is HTML here
-            soup = BeautifulSoup(_escape_open_ends(text), parser)
+            soup = BeautifulSoup(_escape_open_ends(text), HTML_PARSER)
     except (ParserRejectedMarkup, RecursionError) as error:
-        raise UnreadableTableError("syntax", f"{parser} cannot parse it: {error}") from error
+        raise UnreadableTableError("syntax", f"{HTML_PARSER} cannot parse it: {error}") from error
     depths = {id(soup): 0}
     for tag in soup.find_all(True):
         depths[id(tag)] = depths[id(tag.parent)] + 1

@@ -15,6 +15,7 @@ from target_bench.tables.h_score import (
     h_score_text,
     levenshtein_similarity,
 )
+from target_bench.tables.read_html import HTML_PARSER
 from tests.real.data import DATA
 from tests.real.golden import TOLERANCE, Case, cases, needs_golden
 
@@ -43,13 +44,10 @@ def test_text(case: Case) -> None:
     _check(h_score_text(case["input"]["prediction"], case["input"]["gold"]), case["expected"])
 
 
-@pytest.mark.parametrize("parser", ["html.parser", "lxml"])
 @pytest.mark.parametrize("case", cases(FILE, "html"))
-def test_html(case: Case, parser: str) -> None:
-    if parser == "lxml":
-        pytest.importorskip("lxml")
-    scores = h_score_html(case["input"]["prediction"], case["input"]["gold"], parser)
-    _check(scores, case["expected"][parser])
+def test_html(case: Case) -> None:
+    scores = h_score_html(case["input"]["prediction"], case["input"]["gold"])
+    _check(scores, case["expected"][HTML_PARSER])
 
 
 @pytest.mark.parametrize("case", cases(FILE, "latex"))
