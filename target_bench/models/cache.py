@@ -164,14 +164,11 @@ class AnswerCache(Cache):
     """The answers of models: a request that was answered once is never sent again.
 
     A key is a hash of everything that determines an answer; neither prompts nor API keys are
-    stored.
-
-    Args:
-        path: the file; default: ``answers.sqlite`` in $TARGET_BENCH_CACHE, or the user's cache.
+    stored. The file is ``answers.sqlite`` in $TARGET_BENCH_CACHE, or in the user's cache.
     """
 
-    def __init__(self, path: Path | None = None) -> None:
-        super().__init__(path or cache_root() / "answers.sqlite", "answers", wal=True)
+    def __init__(self) -> None:
+        super().__init__(cache_root() / "answers.sqlite", "answers", wal=True)
 
     def get_reply(self, key: str) -> ModelReply | None:
         """Return the recorded answer, and note that it was read."""

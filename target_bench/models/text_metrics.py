@@ -59,6 +59,7 @@ BLEURT_SPEC = MetricSpec(
     scale="unbounded",
     needs=("references", "the extra bleurt", "a checkpoint"),
 )
+_BATCH = 4  # pairs that BARTScore scores at once
 _LONGEST = 1024  # tokens of a text that BARTScore reads, as in the authors' code
 
 
@@ -71,15 +72,13 @@ class BARTScore(MeanOverAnswers):
     Args:
         model: a folder with a model of BART's kind, or a name on the Hugging Face hub.
         reading: how the answers were read, for the signature; empty if they are taken whole.
-        batch_size: how many pairs are scored at once.
     """
 
-    def __init__(self, model: str, reading: str = "", batch_size: int = 4) -> None:
+    def __init__(self, model: str, reading: str = "") -> None:
         for package in ("transformers", "torch"):
             if importlib.util.find_spec(package) is None:
                 raise MissingExtraError(package, "transformers", "the metric bartscore")
         self._model = _Bart(model)
-        self._batch_size = batch_size
         try:
             assert self._model.loaded
             revision = self._model.revision()[:12]
@@ -106,8 +105,8 @@ class BARTScore(MeanOverAnswers):
 
         tokenizer, model = self._model.loaded
         scores: list[float] = []
-        for start in range(0, len(pairs), self._batch_size):
-            batch = zip(*pairs[start : start + self._batch_size], strict=True)
+        for start in range(0, len(pairs), _BATCH):
+            batch = zip(*pairs[start : start + _BATCH], strict=True)
             with torch.no_grad():
                 inputs, labels = (
                     tokenizer(

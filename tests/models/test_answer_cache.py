@@ -16,7 +16,8 @@ from target_bench.plugin_tools import ask_generator
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TARGET_BENCH_CACHE", str(tmp_path / "deep"))
     return tmp_path / "deep" / "answers.sqlite"
 
 
@@ -31,10 +32,10 @@ def test_the_key_depends_on_everything() -> None:
     assert request_key("p", "u", {"a": 1, "b": 2}) == request_key("p", "u", {"b": 2, "a": 1})
 
 
-def test_what_is_not_recorded(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TARGET_BENCH_CACHE", str(path.parent))
+@pytest.mark.usefixtures("path")
+def test_what_is_not_recorded() -> None:
     assert list(select_unrecorded("abca", str)) == ["a", "b", "c"]
-    with closing(AnswerCache(path)) as cache:
+    with closing(AnswerCache()) as cache:
         cache.put_reply("b", ModelReply("x"))
     assert list(select_unrecorded("abca", str)) == ["a", "c"]
 
@@ -59,14 +60,14 @@ def test_half_a_surrogate_pair_is_recorded() -> None:
 )
 def test_a_damaged_answer_is_asked_for_again(path: Path, written: bytes, damaged: bytes) -> None:
     """One bit of a row: the file is sound, the answer is not; other answers stay."""
-    cache = AnswerCache(path)
+    cache = AnswerCache()
     cache.put_reply("a", ModelReply("Paris, of course é", "stop", 3, 5))
     cache.put_reply("b", ModelReply("Oslo"))
     cache.close()
     content = path.read_bytes()
     assert content.count(written) == 1
     path.write_bytes(content.replace(written, damaged))
-    cache = AnswerCache(path)
+    cache = AnswerCache()
     assert (cache.get_reply("a"), cache.get_reply("b")) == (None, ModelReply("Oslo"))
     cache.put_reply("a", ModelReply("Paris"))
     assert cache.get_reply("a") == ModelReply("Paris")
