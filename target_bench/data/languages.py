@@ -146,15 +146,9 @@ def recognize_language(texts: Iterable[str], sure: float = 0.99) -> str | None:
     return language if probabilities[language] >= sure else None
 
 
-def recognize_text_language(texts: Iterable[str], sure: float = 0.99) -> str | None:
-    """Return the language as ``recognize_language`` does, if it is one of ``TOLD_APART``."""
-    code = recognize_language(texts, sure)
-    return code if code in TOLD_APART else None
-
-
 def guess_language(texts: Iterable[str]) -> Language:
     """Return the language of the first 300 texts; English if none of these can be told."""
-    code = recognize_text_language(texts)
+    code = recognize_language(texts)
     return next((known for known in WORDS_OF if known == code), "en")
 
 

@@ -14,7 +14,6 @@ from target_bench.data.languages import (
     StopWords,
     guess_language,
     recognize_language,
-    recognize_text_language,
 )
 from target_bench.data.load import load
 from target_bench.data.table_text import WORDS, Analyzer, add_languages, list_languages
@@ -59,7 +58,7 @@ def tables() -> MemoryCorpus:
     ],
 )
 def test_the_language_of_texts(text: str, words_of: str, language: str | None) -> None:
-    assert (guess_language([text]), recognize_text_language([text])) == (words_of, language)
+    assert (guess_language([text]), recognize_language([text])) == (words_of, language)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +73,7 @@ def test_a_language_without_a_stemmer_is_told_and_is_not_taken_for_another(
     text: str, code: str, name: str, tmp_path: Path
 ) -> None:
     assert recognize_language([text]) == code
-    assert (recognize_text_language([text]), guess_language([text])) == (None, "en")
+    assert guess_language([text]) == "en"
     (tmp_path / "a.csv").write_text(f"{text},x\n1,2\n3,4\n", encoding="utf-8")
     (note,) = (n for n in load(tmp_path).notes if "the tables are in" in n)
     assert f"in {name}: without a stemmer and stop words for it, words are what spaces" in note
