@@ -88,7 +88,6 @@ Offline = Annotated[
     ),
 ]
 DataDir = config_option("data_dir")
-Out = config_option("out")
 Split = config_option("split")
 Yes = Annotated[
     bool, typer.Option("--yes", help="Send requests that may cost money without asking.")

@@ -280,9 +280,9 @@ def print_tables(*tables: TextTable) -> None:
     say_as_it_is(text(tables, terminal_width(), has_colours()))
 
 
-def count_noun(n: int, noun: str, plural: str = "") -> str:
+def count_noun(n: int, noun: str) -> str:
     """Return how many things there are: ``1 query``, ``1,200 queries``."""
-    several = plural or (f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s")
+    several = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
     return f"{n:,} {noun if n == 1 else several}"
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from target_bench.core.declarations import MAIN, Columns, Hub
 from target_bench.core.errors import ConfigError, DataError, unknown_name
-from target_bench.core.observer import Observer
 from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import NO_DATABASE, CorpusInfo, Query, Table, TableId
 from target_bench.core.settings import split_pairs
@@ -152,7 +151,7 @@ _FIELDS = tuple(
 )
 
 
-def load_hub_corpus(name: str, observer: Observer | None = None) -> CorpusLoader:
+def load_hub_corpus(name: str) -> CorpusLoader:
     """Return the loader of ``hf:owner/name@revision``, fetched if it is not here."""
     from target_bench.data import download
     from target_bench.data.formats import detect
@@ -171,7 +170,7 @@ def load_hub_corpus(name: str, observer: Observer | None = None) -> CorpusLoader
     title = f"hf:{written}"
     info = CorpusInfo(plain, title, data=Hub(repository, patterns, revision or MAIN))
     split = info.splits[0]  # of files that are not known yet: all of them
-    folder = download.find_download(info, split) or download.fetch(info, [split], observer).folder
+    folder = download.find_download(info, split) or download.fetch(info, [split]).folder
     path = folder / PurePosixPath(repository).name
     if columns:
         files = _group_by_split(path)
