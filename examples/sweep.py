@@ -23,7 +23,7 @@ mini.corpus[mini.queries[0].gold[0]]
 
 # %% [markdown]
 # A class in a cell is identified by its source. Running the cells again reuses the stored runs; editing the
-# class, or anything that it uses, makes new ones.
+# class, or a function that it names, makes new ones. A class that names a variable of a cell is never reused.
 
 
 # %%

@@ -7,17 +7,17 @@ that it used (``used_packages``).
 """
 
 import ast
+import builtins
 import hashlib
 import inspect
 import json
-import linecache
 import re
+import symtable
 import sys
-import textwrap
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from functools import cache, cached_property
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -253,13 +253,13 @@ def code_hash(thing: type | FunctionType) -> str:
     through others: modules that belong neither to Python, nor to this package, nor to an installed
     package. What is imported by a computed name is not seen. Of an installed plug-in all files of
     its package count, of this package's own bases the declared versions, of a contributed plug-in
-    its one file. Of code typed into a notebook its source counts, and that of the functions and
-    classes, typed in too, that it names.
+    its one file. Of code typed into a notebook its source counts, and that of the functions,
+    classes and modules that it names.
 
     Raises:
         ConfigError: a file is not valid Python.
-        OSError: its source, or a value that it uses, is not known: a class that ``type()`` or
-            ``make_dataclass`` made in another module's name has none.
+        OSError: it, or a value that typed code names, has no source: as a class that ``type()`` or
+            ``make_dataclass`` made in another module's name, or a variable of a notebook.
         TypeError: it is neither a class nor a function.
     """
     thing = getattr(thing, "__func__", thing)  # of a method
@@ -273,9 +273,9 @@ def code_hash(thing: type | FunctionType) -> str:
         if is_found and is_package_code(base):
             hashes.add(f"{base.__qualname__} {getattr(base, 'VERSION', '')}")
         elif _is_typed(base):
-            parts: dict[str, Any] = {}
-            _add_typed(base, parts)
-            hashes.add(hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest())
+            sources: dict[str, Any] = {}
+            _add_typed(base, sources)
+            hashes.add(hashlib.sha256(json.dumps(sources).encode()).hexdigest())
         else:
             file = _source_file(base)
             if is_found and base is not thing and _is_installed(file):
@@ -529,114 +529,89 @@ def _is_typed(thing: object) -> bool:
     """Return whether a class or function was typed in."""
     if not isinstance(thing, type | FunctionType) or thing.__module__ != "__main__":
         return False
-    if isinstance(thing, FunctionType):
-        return not Path(thing.__code__.co_filename).is_file()
-    names = {function.__code__.co_filename for function in _list_functions(thing)}
-    if not names:  # a class without methods of its own
-        return not Path(getattr(sys.modules["__main__"], "__file__", "<typed>")).is_file()
-    return not any(Path(name).is_file() for name in names)
+    return bool(_list_typed(thing)) or not hasattr(sys.modules["__main__"], "__file__")
 
 
-def _list_functions(cls: type) -> list[FunctionType]:
-    """Return the functions that a class holds, but those that ``dataclass`` writes."""
-    values = [inspect.unwrap(_plain(value)) for value in vars(cls).values() if _plain(value)]
+def _list_typed(thing: type | FunctionType) -> list[FunctionType]:
+    """List the functions of a class, or a function itself, whose code is in no file."""
+    values = [thing] if isinstance(thing, FunctionType) else vars(thing).values()
     functions = [value for value in values if isinstance(value, FunctionType)]
-    return [f for f in functions if f.__code__.co_filename != "<string>"]
+    # ``dataclass`` writes methods in "<string>", ``exec`` what has no source.
+    files = {f: f.__code__.co_filename for f in functions if f.__code__.co_filename != "<string>"}
+    return [function for function, file in files.items() if not Path(file).is_file()]
 
 
-def _plain(value: Any) -> Any:
-    """Return the function behind a class method, a static one or a property; others as None."""
-    if isinstance(value, cached_property):
-        return value.func
-    if isinstance(value, property):
-        return value.fget
-    if isinstance(value, classmethod | staticmethod):
-        return value.__func__
-    return value if callable(value) else None
+def _add_typed(thing: type | FunctionType, sources: dict[str, Any]) -> str:
+    """Add the source of a class or function that was typed in, and of those that it names.
 
-
-def _add_typed(thing: type | FunctionType, parts: dict[str, Any]) -> None:
-    """Add the source of a class or function that was typed in, and of all that it names.
+    Returns:
+        Its own source.
 
     Raises:
-        OSError: it has no source, or uses a value that cannot be identified.
+        OSError: it has none, or names a value that has none.
     """
-    source = _typed_source(thing)
-    if source in parts:
-        return
-    parts[source] = []  # before the rest, as it may use itself
-    if isinstance(thing, FunctionType):
-        functions, values, bases = [thing], [thing.__defaults__, thing.__kwdefaults__], []
-        if thing.__closure__:
-            raise OSError(f"{thing.__qualname__} uses variables of the function that made it")
-    else:
-        functions, bases = _list_functions(thing), list(thing.__bases__)
-        values = [v for n, v in vars(thing).items() if not n.startswith("__") and not callable(v)]
-        for function in functions:
-            if not function.__qualname__.startswith(f"{thing.__qualname__}."):  # set afterwards
-                _add_typed(function, parts)
-    known = functions[0].__globals__ if functions else vars(sys.modules["__main__"])
-    tree = ast.parse(textwrap.dedent(source))
-    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    used = {name: known[name] for name in sorted(names & known.keys())}
-    used |= {base.__qualname__: base for base in bases}
-    constants = [value for value in values if _constant(value) is not None]
-    parts[source] = [*map(_constant, constants), _imported_hashes(tree)]
-    for name, value in used.items():
-        parts[source].append([name, _identify_global(name, value, parts)])
+    functions = _list_typed(thing)
+    statements = {ast.unparse(each): each for each in map(_find_statement, functions)}
+    name, fields = thing.__qualname__, dict(vars(thing))
+    fields.pop("__replace__", None)  # of ``dataclass``
+    origins = [getattr(value, "__qualname__", f"{name}.") for value in fields.values()]
+    if [getattr(each, "name", "") for each in statements.values()] != [name] or not all(
+        origin.startswith(f"{name}.") for origin in origins
+    ):
+        raise OSError(f"no source: no statement of a cell makes {name} as it is now")
+    ((source, statement),) = statements.items()
+    if source in sources:
+        return source
+    # Attributes may be set after the class was made.
+    fields = {field: value for field, value in fields.items() if not field.startswith("__")}
+    used: dict[str, Any] = {"": json.dumps(fields, default=lambda value: type(value).__name__)}
+    sources[source] = used  # before the rest: it may name itself
+    known = functions[0].__globals__
+    values = {each: known.get(each) for each in _list_globals(source, known)}
+    values |= {f"base {base.__qualname__}": base for base in getattr(thing, "__mro__", ())[1:]}
+    for each, value in values.items():
+        used[each] = _identify_global(each, value, sources)
+    imports = [module for level, module in _imports(statement) if not level]
+    files = [file for module in imports for file in _imported_files(module, [Path.cwd()])]
+    used["import"] = sorted(_local_files(files, Path.cwd()).values())
+    return source
 
 
-def _typed_source(thing: type | FunctionType) -> str:
-    if isinstance(thing, FunctionType):
-        return inspect.getsource(thing)
-    for function in _list_functions(thing):
-        lines = linecache.getlines(function.__code__.co_filename)
-        first = function.__code__.co_firstlineno
-        for node in ast.walk(ast.parse("".join(lines))):
-            if isinstance(node, ast.ClassDef) and node.name == thing.__name__:
-                start = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-                if start <= first <= (node.end_lineno or 0):
-                    return "".join(lines[start - 1 : node.end_lineno])
-    raise OSError(f"no source for {thing.__qualname__}")
+def _find_statement(function: FunctionType) -> ast.stmt:
+    """Return the statement of a cell that a function, or its class, was made by.
+
+    ``inspect.getsource`` finds no class of a notebook.
+    """
+    cell = ast.parse("".join(inspect.findsource(function)[0])).body
+    line = function.__code__.co_firstlineno
+    return next((each for each in cell if (each.end_lineno or 0) >= line), ast.Pass())
 
 
-def _identify_global(name: str, value: Any, parts: dict[str, Any]) -> Any:
+def _list_globals(source: str, known: Mapping[str, Any]) -> list[str]:
+    """List the global names that code uses, but Python's own."""
+    tables = [symtable.symtable(source, "<typed>", "exec")]
+    for table in tables:
+        tables += table.get_children()
+    symbols = [symbol for table in tables for symbol in table.get_symbols() if symbol.is_global()]
+    names = {s.get_name() for s in symbols if s.is_referenced() or s.is_declared_global()}
+    return sorted(name for name in names if name in known or not hasattr(builtins, name))
+
+
+def _identify_global(name: str, value: Any, sources: dict[str, Any]) -> Any:
     """Return what identifies a global value that typed code names, as JSON."""
-    constant = _constant(value)
-    if constant is not None:
-        return constant
-    if callable(value):
-        value = inspect.unwrap(value)
-    if isinstance(value, type | FunctionType) and _is_typed(value):
-        _add_typed(value, parts)
-        return "typed"
-    module = value if isinstance(value, ModuleType) else inspect.getmodule(value)
-    if module is None or not hasattr(value, "__name__") or inspect.ismethod(value):
+    if _is_typed(value):
+        return _add_typed(value, sources)
+    is_module, label = isinstance(value, ModuleType), str(getattr(value, "__name__", ""))
+    module = value if is_module else sys.modules.get(str(getattr(value, "__module__", "")))
+    if module is None or not (is_module or getattr(module, label, None) is value):
         raise OSError(
-            f"it uses {name}, a {type(value).__name__}, which is not identified; make it an "
-            "argument of the constructor"
+            f"it uses {name} ({type(value).__name__}), which has no source; make it a setting, or "
+            "write it into the class or function"
         )
-    return [value.__name__, *_module(module)]
-
-
-def _constant(value: Any) -> list[str] | None:
-    """Return a JSON value with its type; None for anything else."""
-    try:
-        return [type(value).__name__, json.dumps(value, sort_keys=True)]
-    except (TypeError, ValueError):
-        return None
-
-
-def _imported_hashes(tree: ast.AST) -> list[str]:
-    """Return the hashes of the local modules that code imports where it runs."""
-    names = [name for level, name in _imports(tree) if not level]
-    files = [file for name in names for file in _imported_files(name, [Path.cwd()])]
-    return sorted(_local_files(files, Path.cwd()).values())
-
-
-def _module(module: ModuleType) -> list[str]:
-    """Return the hashes of the files of a local module; none of others."""
-    return [] if _is_library(module) else _module_hashes(_source_file(module), module.__name__)
+    if _is_library(module):
+        return [module.__name__, label]
+    inside = [each for each in sys.modules if f"{each}.".startswith(f"{module.__name__}.")]
+    return [label, *(_module_hashes(_source_file(sys.modules[n]), n) for n in sorted(inside))]
 
 
 def _is_library(module: ModuleType) -> bool:
