@@ -14,7 +14,7 @@ from target_bench.core import registry
 from target_bench.core.built_in import BOUNDS
 from target_bench.core.credentials import mask_settings, without_secrets
 from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
-from target_bench.core.text_tables import list_first, say_wrapped
+from target_bench.core.text_tables import say_wrapped
 
 if TYPE_CHECKING:
     from target_bench.core.schema import CorpusInfo
@@ -186,7 +186,6 @@ def check(
     as_json: options.AsJson = False,
 ) -> None:
     """Run the checks and print the report."""
-    from target_bench.core.identity import outside_reads
     from target_bench.testing import CONTRACTS, run
 
     # Work on a few tables is short; threads that wait for more would take most of the time.
@@ -210,19 +209,12 @@ def check(
         checks = contract.checks(name, **options)
         _agree_to_checks(kind, name, contract.most_sent, yes)
         report = run(name, checks, observer)
-        reads = outside_reads(registry.create(kind, name))
     if as_json:
         outcomes = [outcome._asdict() for outcome in report.outcomes]
         print_json({"plugin": report.plugin, "outcomes": outcomes})
     else:
         for line in without_secrets(str(report)).splitlines():
             say_wrapped(line, "    ")
-        if reads:
-            say_wrapped(
-                f"note: its code reads files or the environment ({list_first(reads, 3)}). Runs are "
-                "reused whatever these hold, unless a setting names the file.",
-                "    ",
-            )
     if report.failed:
         names = ", ".join(outcome.check for outcome in report.failed)
         raise PluginError(f"{report.plugin} does not keep the contract: {names}")

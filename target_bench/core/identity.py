@@ -323,8 +323,7 @@ _COMPUTES = re.compile(
 def source_hash(modules: Iterable[str]) -> str:
     """Hash the source of modules of this package and of those they use that compute something.
 
-    A built-in is identified by its ``VERSION``. This hash is recorded beside it, so that a change
-    of the source under one version can be told.
+    It is recorded with the scores of a metric, which are computed again where it has changed.
 
     Args:
         modules: their names; they are imported.
@@ -342,17 +341,6 @@ def source_hash(modules: Iterable[str]) -> str:
                 new.append(used)
     hashes = sorted(f"{name} {digest(_source_file(sys.modules[name]))}" for name in known)
     return hashlib.sha256("\n".join(hashes).encode()).hexdigest()[:16]
-
-
-def hash_built_in_sources(plugin: object) -> dict[str, str]:
-    """Return class -> ``source_hash``, of a plug-in and its parts that are built in."""
-    cls = type(plugin)
-    own = {}
-    if is_package_code(cls) and _is_found(cls):
-        own[class_name(cls)] = source_hash(b.__module__ for b in cls.__mro__ if is_package_code(b))
-    for part in get_parts(plugin).values():
-        own |= hash_built_in_sources(part)
-    return own
 
 
 def source_files(*plugins: object) -> list[Path]:
@@ -377,8 +365,8 @@ def source_files(*plugins: object) -> list[Path]:
     return list(files)
 
 
-def outside_reads(plugin: object) -> list[str]:
-    """Return where the code of a user's plug-in reads files or the environment.
+def list_outside_reads(plugin: object) -> list[str]:
+    """List where the code of a user's plug-in reads files or the environment.
 
     Each as ``mine.py, line 4: read_text``. What it reads is no part of its identity, but for files
     that settings name.
@@ -393,7 +381,7 @@ def outside_reads(plugin: object) -> list[str]:
                 tree = ast.parse(file.read_bytes())
                 found += [f"{file.name}, line {line}: {name}" for line, name in _reads(tree)]
     for part in get_parts(plugin).values():
-        found += outside_reads(part)
+        found += list_outside_reads(part)
     return list(dict.fromkeys(found))
 
 

@@ -60,7 +60,7 @@ def answer(
         ask_if_paid(plugin, confirm, lambda: estimate_generator(plugin, label, requests))
         _ask_generator(run, generator, todo, write_prompts, rankings, answers, observer)
     if len(todo) < len(dataset.queries):
-        warn_of_reuse(run, generator, observer)
+        warn_of_reuse(generator, observer)
     return {query.id: answers[query.id] for query in dataset.queries}
 
 

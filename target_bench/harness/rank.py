@@ -79,7 +79,7 @@ def rank(
         answered = [query for query in dataset.queries if rankings[query.id].error is None]
         _time_single_queries(run, retriever, answered, config, observer)
     if len(todo) < len(dataset.queries):
-        warn_of_reuse(run, retriever, observer)
+        warn_of_reuse(retriever, observer)
     return {query.id: rankings[query.id] for query in dataset.queries}
 
 

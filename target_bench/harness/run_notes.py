@@ -3,22 +3,20 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from target_bench.core.identity import hash_built_in_sources, outside_reads
+from target_bench.core.identity import list_outside_reads
 from target_bench.core.metric import AnswerCounts, Counts
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, Retrieval
 from target_bench.core.task import Task
 from target_bench.core.text_tables import count_noun, list_first
 from target_bench.harness.systems import System
-from target_bench.runs.environment import SOURCES, describe_environment, format_now
+from target_bench.runs.environment import describe_environment, format_now
 from target_bench.runs.run import Run
 
 
 def describe_start(system: System) -> dict[str, Any]:
     """Return the entries of a new manifest that say where and when a system began to work."""
-    sources = hash_built_in_sources(system.plugin) if system.plugin is not None else {}
-    environment = {**describe_environment(system.packages), SOURCES: sources}
-    return {"environment": environment, "started": format_now()}
+    return {"environment": describe_environment(system.packages), "started": format_now()}
 
 
 def add_notes(run: Run, label: str, notes: Sequence[str], observer: Observer) -> None:
@@ -37,24 +35,13 @@ def repeat_notes(run: Run, label: str, observer: Observer) -> None:
         observer.warning(f"{label} (recorded): {note}")
 
 
-def warn_of_reuse(run: Run, system: System, observer: Observer) -> None:
-    """Warn of what could make stored records differ from new ones, though identities agree."""
-    if system.plugin is None:
-        return
-    before = run.manifest.environment.get(SOURCES, {})
-    now = hash_built_in_sources(system.plugin)
-    changed = [name for name in before if now.get(name, before[name]) != before[name]]
-    again = "to run it again, name another --out folder"
-    if changed:
-        observer.warning(
-            f"{system.label}: reused, but the source of {list_first(changed, 3)} has changed under "
-            f"the same VERSION; {again}"
-        )
-    if reads := outside_reads(system.plugin):
+def warn_of_reuse(system: System, observer: Observer) -> None:
+    """Warn where a user's plug-in reads what is no part of its identity."""
+    if system.plugin is not None and (reads := list_outside_reads(system.plugin)):
         observer.warning(
             f"{system.label}: reused; its code reads files or the environment "
             f"({list_first(reads, 3)}), whose changes are not noticed unless a setting names the "
-            f"file; {again}"
+            "file; to run it again, name another --out folder"
         )
 
 

@@ -17,9 +17,6 @@ from typing import Any
 
 from target_bench.core.registry import installed_version
 
-SOURCES = "sources"
-"""The entry of an environment with a hash of the source of each built-in class of the run."""
-
 _RECORDED = (
     "target-bench", "numpy", "scipy", "scikit-learn", "bm25s", "PyStemmer", "ir-measures",
     "pytrec-eval-terrier", "pyarrow", "duckdb", "sqlglot", "sacrebleu", "rouge-score", "torch",

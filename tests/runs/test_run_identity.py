@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from target_bench import compare, evaluate
 from target_bench.core import identity, registry
 from target_bench.core.contract import Retriever
-from target_bench.core.identity import code_hash, hash_built_in_sources, plugin_identity
+from target_bench.core.identity import code_hash, plugin_identity
 from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Corpus
 from target_bench.metrics.scores import hash_metric_code
@@ -254,40 +254,16 @@ def test_reading_a_run_says_that_a_metric_was_edited_since(
     assert [said in note for note in notes if "other code" in note] == [True, True]
 
 
-def test_the_source_of_a_metric_and_of_a_built_in_covers_what_they_use(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Any edit of the postings changes the source of bm25, and none of it that of recall."""
-    before = (
-        hash_metric_code(["recall@10"]),
-        hash_built_in_sources(registry.create("retriever", "bm25")),
-    )
-    monkeypatch.setattr(
-        identity, "digest", lambda path: "edited" if path.name == "postings.py" else str(path)
-    )
-    one = (
-        hash_metric_code(["recall@10"]),
-        hash_built_in_sources(registry.create("retriever", "bm25")),
-    )
-    monkeypatch.setattr(identity, "digest", str)
-    two = (
-        hash_metric_code(["recall@10"]),
-        hash_built_in_sources(registry.create("retriever", "bm25")),
-    )
-    assert one[0] == two[0] != before[0]
-    assert one[1] != two[1]
+def test_the_source_of_a_metric_covers_what_it_uses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An edit of the order of ties changes the source of recall, one of the postings does not."""
 
+    def edit(name: str) -> dict[str, str]:
+        monkeypatch.setattr(
+            identity, "digest", lambda path: "edited" if path.name == name else str(path)
+        )
+        return hash_metric_code(["recall@10"])
 
-def test_a_built_in_with_another_source_is_reused_and_that_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert evaluate("bm25", "mini", task="retrieval", limit=5, out=tmp_path)
-    monkeypatch.setattr(
-        "target_bench.harness.run_notes.hash_built_in_sources", lambda _: {"BM25": "x"}
-    )
-    with pytest.warns(UserWarning, match="reused, but the source of BM25 has changed"):
-        (again,) = evaluate("bm25", "mini", task="retrieval", limit=5, out=tmp_path)
-    assert again.run.reused
+    assert edit("ranking.py") != edit("nothing") == edit("postings.py")
 
 
 READS = """
