@@ -255,15 +255,15 @@ def test_reading_a_run_says_that_a_metric_was_edited_since(
 
 
 def test_the_source_of_a_metric_covers_what_it_uses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An edit of the order of ties changes the source of recall, one of the postings does not."""
+    """An edit of what counts n-grams changes the source of rougeL, one of the postings does not."""
 
     def edit(name: str) -> dict[str, str]:
         monkeypatch.setattr(
             identity, "digest", lambda path: "edited" if path.name == name else str(path)
         )
-        return hash_metric_code(["recall@10"])
+        return hash_metric_code(["rougeL"])
 
-    assert edit("ranking.py") != edit("nothing") == edit("postings.py")
+    assert edit("ngrams.py") != edit("nothing") == edit("postings.py")
 
 
 READS = """
