@@ -35,7 +35,7 @@ def run_identity(**more: Any) -> Record:
 def first_manifest(identity: Record | None = None, **entries: Any) -> Manifest:
     """What a new run of three queries begins with."""
     made = Identity.model_validate(identity or run_identity())
-    return Manifest(identity=made, **{"asked": ASKED, "queries": 3, **entries})
+    return Manifest(identity=made, **{"command": ASKED, "n_queries": 3, **entries})
 
 
 class Recorder(Observer):

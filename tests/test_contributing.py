@@ -67,7 +67,7 @@ def test_a_metric_a_retriever_and_an_option_work_as_they_are_added(checkout: Pat
     (result,) = json.loads(_call(checkout, "target_bench", *run))["results"]
     assert 0 < result["scores"]["rbp"]["value"] < 1
     manifest: Any = json.loads((checkout / result["folder"] / "manifest.json").read_text())
-    assert manifest["asked"]["options"]["colour"] == "blue"
+    assert manifest["command"]["options"]["colour"] == "blue"
     assert "0 failed" in _call(checkout, "target_bench", "check", "first-tables")
     assert "uses this run again" in _call(checkout, "target_bench", "runs", "why", result["folder"])
 

@@ -173,7 +173,7 @@ def test_a_run_without_a_retriever(files: Path) -> None:
     assert (result.stored.answers.asked, result.stored.answers.unlabelled) == (3, 1)
     assert [str(block) for block in summarize_answers(result)] == ["length: words 8"]
     assert "row-to-text" in result.folder.name
-    assert "retriever" not in json.loads((result.folder / "manifest.json").read_text())["asked"]
+    assert "retriever" not in json.loads((result.folder / "manifest.json").read_text())["command"]
     stored = read_run(result.folder)
     assert (stored.run.status, stored.command.task) == ("finished", _task(files))
     assert (stored.stored.n_queries, list(stored.per_query.ids)) == (3, ["a", "b"])

@@ -176,7 +176,7 @@ def _to_document(run: "Result") -> dict[str, Any]:
         "error": manifest.error,
         "problem": run.run.problem,
         "code": describe_edited(run, scores) if scores else None,
-        "asked": dict(flatten(manifest.command.to_json())),
+        "command": dict(flatten(manifest.command.to_json())),
         "identity": dict(flatten(manifest.identity.content)),
         "environment": dict(flatten(manifest.environment)),
         "seconds": dict(times.seconds),

@@ -191,7 +191,7 @@ def _use_stored_rankings(result: Result) -> System:
     def rank(query: Query) -> Retrieval:
         return _get_stored(result, stored, query, "ranking")
 
-    return System(label, result.identity.retriever, look_up=rank, name=name)
+    return System(label, result.identity.any_retriever, look_up=rank, name=name)
 
 
 def _use_stored_answers(result: Result) -> System:

@@ -24,7 +24,7 @@ from target_bench.core.schema import Query
 from target_bench.core.user_code import describe_exception
 from target_bench.metrics.retrieval import GRADES, read_grades
 
-FORMAT: Literal[2] = 2
+FORMAT: Literal[3] = 3
 """The version of the layout; a folder of another version is refused."""
 
 LONGEST_ERROR = 2000
@@ -38,15 +38,9 @@ Number = Annotated[float, Field(strict=True)]
 
 
 class Entries(BaseModel):
-    """A JSON object with entries of this version, and others that are kept.
+    """A JSON object with entries of this version, and others that are kept."""
 
-    Some fields have another name in files, which Python code need not know: a file is read by its
-    own names alone, so that an unknown entry of it is never taken for a field.
-    """
-
-    model_config = ConfigDict(
-        frozen=True, extra="allow", hide_input_in_errors=True, populate_by_name=True
-    )
+    model_config = ConfigDict(frozen=True, extra="allow", hide_input_in_errors=True)
 
 
 class Identity(Entries):
@@ -63,18 +57,17 @@ class Identity(Entries):
     prompt: dict[str, Any] | None = None
     retrieval: dict[str, Any] | None = None  # of answers: the retriever and the depth
     given: dict[str, Any] | None = None  # of answers from given tables: where they come from
-    # Only a run of rankings has it; the property ``retriever`` looks into ``retrieval``, too.
-    own_retriever: dict[str, Any] | None = Field(None, alias="retriever")
+    retriever: dict[str, Any] | None = None  # of rankings alone; see ``any_retriever``
 
     @classmethod
     def make(cls, **entries: Any) -> "Identity":
         """Make an identity of entries that JSON can hold, as they will be read again."""
-        return cls.model_validate(_to_plain_json(entries), by_name=False)
+        return cls.model_validate(_to_plain_json(entries))
 
     @cached_property
     def content(self) -> dict[str, Any]:
         """The JSON object as it was read, whose hash names the run folder."""
-        return _to_plain_json(self.model_dump(exclude_unset=True, by_alias=True))
+        return _to_plain_json(self.model_dump(exclude_unset=True))
 
     @property
     def key(self) -> str:
@@ -94,22 +87,22 @@ class Identity(Entries):
     @property
     def is_bound(self) -> bool:
         """Whether it is of an upper or a lower bound, as ``oracle``, and no system to choose."""
-        return is_bound(self.retriever) or is_bound(self.generator or {})
+        return is_bound(self.any_retriever) or is_bound(self.generator or {})
 
     @property
     def reads_gold(self) -> bool:
         """Whether it is of an upper bound: its rankings or answers come from the gold ones."""
-        return reads_gold(self.retriever) or reads_gold(self.generator or {})
+        return reads_gold(self.any_retriever) or reads_gold(self.generator or {})
 
     @property
     def is_no_context(self) -> bool:
         """Whether its rankings are empty, as those of ``no-context``."""
-        return is_no_context(self.retriever)
+        return is_no_context(self.any_retriever)
 
     @property
-    def retriever(self) -> dict[str, Any]:
+    def any_retriever(self) -> dict[str, Any]:
         """The identity of the retriever, also for a run of answers; empty without one."""
-        whole = self.own_retriever if self.retrieval is None else self.retrieval.get("retriever")
+        whole = self.retriever if self.retrieval is None else self.retrieval.get("retriever")
         return whole or {}
 
     @property
@@ -169,15 +162,13 @@ class MixedIn(Entries):
 class Manifest(Entries):
     """What is recorded of a run, but for its answers and scores."""
 
-    format: Literal[2] = FORMAT
+    format: Literal[3] = FORMAT
     id: str = ""  # name of the folder when it was made
     identity: Identity
-    command: Command = Field(validation_alias="asked", serialization_alias="asked")
+    command: Command
     status: Status | None = None
     error: str | None = None  # what ended the last work; credentials are masked
-    n_queries: Count | None = Field(
-        default=None, validation_alias="queries", serialization_alias="queries"
-    )
+    n_queries: Count | None = None
     corpus_tables: Count | None = None  # distractors among them
     environment: dict[str, Any] = {}  # of the first work
     files: dict[str, str] = {}  # data file -> SHA-256
@@ -192,20 +183,14 @@ class Manifest(Entries):
     from_caches: dict[str, list[str]] = {}  # stage -> the caches that its time came out of
     latency_ms: dict[str, Any] | None = None
     notes: tuple[str, ...] = ()  # the retriever's own
-    # file of per-query values -> SHA-256
-    value_file_hashes: dict[str, str] = Field(
-        default={}, validation_alias="tables", serialization_alias="tables"
-    )
-    # file of per-query values -> SHA-256 of its columns
-    value_column_hashes: dict[str, str] = Field(
-        default={}, validation_alias="values", serialization_alias="values"
-    )
+    value_file_hashes: dict[str, str] = {}  # file of per-query values -> SHA-256
+    value_column_hashes: dict[str, str] = {}  # the same file -> SHA-256 of its columns
     logs: dict[str, str] = {}  # file of lines -> SHA-256, of a finished run
 
     def to_json(self) -> dict[str, Any]:
         """Return the document without its seal; an entry of ours that says nothing is left out."""
-        document = _to_plain_json(self.model_dump(by_alias=True, exclude_none=True))
-        document |= {"identity": self.identity.content, "asked": self.command.to_json()}
+        document = _to_plain_json(self.model_dump(exclude_none=True))
+        document |= {"identity": self.identity.content, "command": self.command.to_json()}
         unknown = self.model_extra or {}  # of a later version: kept as it is
         return {n: value for n, value in document.items() if n in unknown or value not in ({}, [])}
 
@@ -233,7 +218,7 @@ def read_manifest(folder: Path) -> Manifest:
                 f"{path}: of another version of target-bench (format {record.get('format')!r}; "
                 f"this one reads {FORMAT}); {_ADVICE}"
             )
-        return Manifest.model_validate(remove_seal(record), by_name=False)
+        return Manifest.model_validate(remove_seal(record))
     except ValidationError as error:
         problem = error.errors()[0]
         entry, value = ".".join(map(str, problem["loc"])), f"{problem['input']!r:.40}"

@@ -46,7 +46,7 @@ def read_cold_times(manifest: Manifest) -> ColdTimes:
     left_out = {}
     for stage in [stage for stage in (*STAGES, LATENCY) if stage in times]:
         identity = manifest.identity
-        plugin = identity.generator if stage == "generate" else identity.own_retriever
+        plugin = identity.generator if stage == "generate" else identity.retriever
         plugin_class = (plugin or {}).get("class")
         if plugin_class is None:  # nothing was computed: a bound, or rankings in a file
             del times[stage]

@@ -124,7 +124,11 @@ def test_damaged_manifest(inside: Inside, shop: Path) -> None:
     path = folder / "manifest.json"
     whole = path.read_bytes()
     values: list[Any] = [None, [], {"task": "retrieval"}]
-    for entry, value in (*(("identity", value) for value in values), ("asked", []), ("asked", {})):
+    for entry, value in (
+        *(("identity", value) for value in values),
+        ("command", []),
+        ("command", {}),
+    ):
         path.write_bytes(whole)
         rewrite(path, lambda manifest, new={entry: value}: manifest | new)  # type: ignore[misc]
         for command in ("score", "runs export"):

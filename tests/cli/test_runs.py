@@ -147,7 +147,7 @@ def test_scores_over_no_query(inside: Inside, runs: Runs) -> None:
     """As of statements that no database is there for: every command takes them as they are."""
     for folder in (runs.bm25, runs.tfidf):
         stored = rewrite(folder / "scores.json", _over_no_query)
-        rewrite(folder / "manifest.json", lambda manifest: manifest.update(tables={}))
+        rewrite(folder / "manifest.json", lambda manifest: manifest.update(value_file_hashes={}))
         (folder / "statistics.parquet").unlink()
         table = parquet.read_table(folder / "per_query.parquet")
         for i, name in enumerate(table.column_names):

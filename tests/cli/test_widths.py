@@ -22,7 +22,7 @@ def runs(tmp_path: Path) -> Runs:
     """A store, one run of which has a long name."""
     made = copied(tmp_path)
     path = made.tfidf / "manifest.json"
-    rewrite(path, lambda manifest: manifest["asked"].update(retriever=LONG))
+    rewrite(path, lambda manifest: manifest["command"].update(retriever=LONG))
     return made
 
 

@@ -48,7 +48,7 @@ for arguments in (
 colours = {}
 for folder in ("python", "line", "file", "swept"):
     manifest = json.loads(next(Path(folder).glob("*/manifest.json")).read_text())
-    colours[folder] = manifest["asked"]["options"]["colour"]
+    colours[folder] = manifest["command"]["options"]["colour"]
 print(json.dumps(colours))
 """
 

@@ -179,7 +179,7 @@ def _leave_unjudged(folder: Path, task: str) -> None:
     known = [value for value in values if value is not None]
     score = {"value": float(np.mean(known)), "n": len(known)}
     rewrite(folder / "scores.json", lambda stored: stored["scores"]["recall@1"].update(score))
-    rewrite(folder / "manifest.json", lambda manifest: manifest.update(tables={}))
+    rewrite(folder / "manifest.json", lambda manifest: manifest.update(value_file_hashes={}))
 
 
 def test_parts_without_a_judged_query(own_runs: Runs) -> None:

@@ -20,10 +20,10 @@ from target_bench.runs.manifest import (
 from tests.builders import Record, run_identity, without
 
 REQUIRED = {
-    "format": 2,
+    "format": 3,
     "id": "a-0123456789ab",
     "identity": run_identity(),
-    "asked": {"corpus": "mini", "task": "retrieval", "retriever": "bm25", "distractors": []},
+    "command": {"corpus": "mini", "task": "retrieval", "retriever": "bm25", "distractors": []},
 }
 
 names = st.text(max_size=8)
@@ -52,8 +52,8 @@ mixed_in = st.fixed_dictionaries(
 entries = {
     "status": st.sampled_from(["running", "finished"]),
     **dict.fromkeys(("error", "data", "started"), names),
-    **dict.fromkeys(("queries", "timed_queries", "timed_answers"), numbers),
-    **dict.fromkeys(("files", "tables"), _by_name(names)),
+    **dict.fromkeys(("n_queries", "timed_queries", "timed_answers"), numbers),
+    **dict.fromkeys(("files", "value_file_hashes"), _by_name(names)),
     **dict.fromkeys(("notes", "data_notes"), _some(names)),
     "environment": _by_name(values),
     "distractors": _some(mixed_in),
@@ -77,7 +77,7 @@ identities = st.dictionaries(names.map("x{}".format), values, max_size=3).map(
     lambda more: run_identity(**more)
 )
 documents = st.fixed_dictionaries(
-    {"format": st.just(2), "id": names, "identity": identities, "asked": commands},
+    {"format": st.just(3), "id": names, "identity": identities, "command": commands},
     optional={**entries, "of a later version": st.integers() | st.lists(names)},
 )
 
@@ -101,9 +101,9 @@ def test_an_identity_of_answers_names_their_retriever() -> None:
         "retriever": "bm25",
         "generator": "gold",
     }
-    answers = Manifest.model_validate({**REQUIRED, "identity": identity, "asked": asked})
+    answers = Manifest.model_validate({**REQUIRED, "identity": identity, "command": asked})
     assert answers.command.label == "bm25 + gold"
-    assert answers.identity.retriever == {"class": "a:B"}
+    assert answers.identity.any_retriever == {"class": "a:B"}
     assert (answers.identity.has_answers, answers.identity.prompt_tables) == (True, 2)
 
 
@@ -116,11 +116,14 @@ def _with(part: str | None, **more: Any) -> Record:
     [
         (without(REQUIRED, "identity"), "no identity"),
         (_with(None, identity=[]), "identity is []: input should be"),
-        (_with(None, asked={"distractors": []}), "no asked.corpus"),
+        (_with(None, command={"distractors": []}), "no command.corpus"),
         (_with("identity", top_k=["x"]), "identity.top_k.0 is 'x': input should be a valid int"),
-        (_with("asked", limit=-1), "asked.limit is -1: input should be greater than or equal to 0"),
+        (
+            _with("command", limit=-1),
+            "command.limit is -1: input should be greater than or equal to 0",
+        ),
         (_with(None, status="done"), "status is 'done': input should be 'running' or 'finished'"),
-        (_with(None, queries=True), "queries is True: input should be a valid integer"),
+        (_with(None, n_queries=True), "n_queries is True: input should be a valid integer"),
         (_with(None, seconds={"load": "1"}), "seconds.load is '1': input should be a valid numb"),
         (_with(None, distractors=[{"spec": "a"}]), "no distractors.0.n"),
     ],
@@ -142,7 +145,7 @@ def test_what_is_missing_or_wrong_is_named(document: Record, problem: str, tmp_p
     [
         *((text, "cannot be read") for text in (b"", b'{"format": 2', b"\xff\xfe", b"[" * 10**5)),
         *((text, "it holds no JSON object") for text in (b"[]", b'"x"', b"null")),
-        *((b'{"format": %b}' % n, "another version .*reads 2") for n in (b"1", b"3", b'"1"')),
+        *((b'{"format": %b}' % n, "another version .*reads 3") for n in (b"1", b"4", b'"1"')),
     ],
 )
 def test_what_is_no_manifest_is_refused(tmp_path: Path, content: bytes, problem: str) -> None:

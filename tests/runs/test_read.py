@@ -80,7 +80,7 @@ def test_a_run_of_answers(runs: Runs) -> None:
     run = read_run(str(runs.answers))
     assert run.command.label == "bm25 + extractive"
     assert run.rankings_result.folder.parent == runs.root
-    assert run.rankings_result.identity.retriever == run.identity.retriever
+    assert run.rankings_result.identity.retriever == run.identity.any_retriever
     assert set(run.run.rankings) == set(run.run.answers) == set(run.per_query.ids)
     assert run.stored.answers is not None
     assert run.stored.answers.asked == run.stored.n_queries == 144
@@ -203,7 +203,7 @@ def test_an_edited_score_with_a_new_checksum_is_found_when_it_is_compared(runs: 
 def test_statistics_of_an_earlier_version_are_refused(runs: Runs) -> None:
     """Of precision@k they lack the largest value of each query, from which its interval follows."""
     (runs.bm25 / "statistics.parquet").unlink()
-    rewrite(runs.bm25 / "manifest.json", lambda manifest: manifest.update(tables={}))
+    rewrite(runs.bm25 / "manifest.json", lambda manifest: manifest.update(value_file_hashes={}))
     run = read_run(runs.bm25)
     assert read_metric(run, "recall@10").is_mean
     with pytest.raises(StoreError, match=r"precision@10 give no score .*target-bench score"):

@@ -86,7 +86,7 @@ def test_answers_read_from_a_file_are_not_said_to_come_from_a_cache() -> None:
         {"generator": {"class": "Replay"}},
         seconds={"generate": 1.0},
         from_caches={"generate": ["recorded answers"]},
-        queries=3,
+        n_queries=3,
         timed_answers=3,
     )
     assert read_cold_times(manifest).left_out == {"generate": "answers read from a file"}
@@ -157,6 +157,6 @@ def test_works_of_two_threads_may_overlap() -> None:
 
 @pytest.mark.parametrize("n_timed", [100, 99])
 def test_times_of_a_process_that_was_killed_are_left_out(n_timed: int) -> None:
-    entries = {"seconds": SECONDS, "queries": 100, "timed_queries": n_timed}
+    entries = {"seconds": SECONDS, "n_queries": 100, "timed_queries": n_timed}
     times = read_cold_times(_with({"retriever": BM25}, **entries))
     assert ("retrieve" in times.seconds) is (n_timed == 100)

@@ -110,7 +110,7 @@ def test_runs_of_settings(tmp_path: Path) -> None:
     other = _run(tmp_path, "SQL:engine=duckdb")
     assert other.folder != plain.folder
     specs = [
-        json.loads((result.folder / "manifest.json").read_bytes())["asked"]["task"]
+        json.loads((result.folder / "manifest.json").read_bytes())["command"]["task"]
         for result in (plain, other)
     ]
     assert specs == ["text_to_sql", "text_to_sql:engine=duckdb"]

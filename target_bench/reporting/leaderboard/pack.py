@@ -139,7 +139,7 @@ def _check_publishable(run: Run, settings: Mapping[str, str]) -> None:
             f"{folder}: was run with {odd[0]} of {identity.task}, but a leaderboard scores every "
             f"run without that setting; run it with --task {identity.task}"
         )
-    for part, system in (("retriever", identity.retriever), ("generator", identity.generator)):
+    for part, system in (("retriever", identity.any_retriever), ("generator", identity.generator)):
         if reads_gold(system or {}):
             raise ConfigError(
                 f"{folder}: its {part} is an upper bound that reads the gold; it is not a result "

@@ -126,7 +126,7 @@ def test_unreadable_runs(folder: Path) -> None:
         outcome.folder or Path() for outcome in _load(folder, text).run(Here())
     )
     manifest = (newer / "manifest.json").read_text(encoding="utf-8")
-    (newer / "manifest.json").write_text(manifest.replace('"format": 2', '"format": 3'), "utf-8")
+    (newer / "manifest.json").write_text(manifest.replace('"format": 3', '"format": 4'), "utf-8")
     (torn / "manifest.json").write_text("{", encoding="utf-8")
     scores = (emptied / "scores.json").read_bytes()
     (emptied / "scores.json").write_text("{}", encoding="utf-8")

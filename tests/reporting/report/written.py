@@ -84,7 +84,7 @@ def hostile_runs(folder: Path) -> list[Path]:
 
 def rename(folder: Path, label: str) -> None:
     """Have a run say that its generator was called so."""
-    rewrite(folder / "manifest.json", lambda manifest: manifest["asked"].update(generator=label))
+    rewrite(folder / "manifest.json", lambda manifest: manifest["command"].update(generator=label))
 
 
 def read_data(report: Path) -> Any:
