@@ -92,7 +92,8 @@ def read_run_file(path: Path, dataset: Dataset) -> RunFile:
     n_scored = n_rising = 0
     for entry in parse(release, path, names):
         earlier = retrievals.get(entry.query_id)
-        # As a run does; a second ranking of another kind is a fault of the file.
+        # A run asks again after a failure, and for the smaller cutoffs; a second ranking of another
+        # kind is a fault of the file.
         was_asked_again = earlier is not None and (
             earlier.error is not None
             or (not earlier.at and (bool(entry.at) or entry.error is not None))
@@ -146,7 +147,7 @@ class _Names:
 
     def find_table(self, name: Any, where: str) -> TableId:
         """Return the table with an id, a word, two ids with ``__`` or ``/`` between, or a pair."""
-        name = compose(name)
+        name = compose(name)  # of a pair, both texts
         if isinstance(name, str) and name in self._tables:
             return self._tables[name]
         pairs: list[tuple[str, ...]] = []
