@@ -1,15 +1,15 @@
 """Indexes that ``TableSearch`` saves and loads: whole, and of one retriever and corpus alone.
 
-A folder holds ``data/``, what the retriever's ``save`` wrote, and ``index.json``: retriever
-(class, settings, version or code), fingerprint of the corpus, and SHA-256 of every file.
-It is made under another name and renamed when all of it is on disk.
+A folder holds ``data/``, what the retriever's ``save`` wrote, and ``index.json``: a hash of
+retriever and corpus, and the SHA-256 of every file. It is renamed when all of it is on disk.
 """
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -27,30 +27,28 @@ from target_bench.core.identity import plugin_identity
 from target_bench.core.plugin_errors import plugin_error
 from target_bench.core.schema import Corpus
 
-FORMAT = 5
+FORMAT = 6
 """The version of the layout and of identities; a folder of another version is refused."""
 
 _INDEX = "index.json"
 _DATA = "data"
-_AGAIN = "delete the folder and index again"
+_AGAIN = "delete the folder and save the index again"
 
 
 def save_index(retriever: Any, corpus: Corpus, folder: str | Path) -> None:
     """Save the index that a retriever has built of a corpus.
 
-    An index of the same retriever and corpus is replaced. One process at a time may save into a
-    folder.
-
     Raises:
         ConfigError: the retriever cannot save its index, or cannot be identified.
-        DataError: the folder holds something else.
+        DataError: the folder is there already.
         PluginError: ``save`` raised.
         StoreError: the folder cannot be written.
     """
     folder = Path(folder).resolve()
     _check_hooks(retriever)
-    record = _make_record(retriever, corpus)
-    _check_replaceable(folder, record)
+    record: dict[str, Any] = {"format": FORMAT, "made_of": _hash_origin(retriever, corpus)}
+    if folder.exists():
+        raise DataError(f"{folder} exists: delete it, or save into another folder")
     whole = folder.with_name(f".{folder.name}.new")  # beside it, so that it can be renamed
     data = whole / _DATA
     try:
@@ -64,7 +62,7 @@ def save_index(retriever: Any, corpus: Corpus, folder: str | Path) -> None:
             record["files"] = {p.relative_to(data).as_posix(): hash_file(p) for p in files}
             (whole / _INDEX).write_text(json.dumps(record, indent=2) + "\n", encoding="ascii")
             sync(whole)
-            _replace_folder(whole, folder)
+            whole.rename(folder)
     finally:
         shutil.rmtree(whole, ignore_errors=True)
 
@@ -74,21 +72,12 @@ def load_index(retriever: Any, corpus: Corpus, folder: str | Path) -> None:
 
     Raises:
         ConfigError: the retriever cannot load an index, or cannot be identified.
-        DataError: there is no index, it is broken, or it is of something else; the message says
-            what differs.
+        DataError: there is no index, it is damaged, or it is of something else.
         PluginError: ``load`` raised.
     """
     folder = Path(folder).resolve()
     _check_hooks(retriever)
-    expected = _make_record(retriever, corpus)
-    record = _read_record(folder)
-    differences = _list_differences(record, expected)
-    if differences:
-        raise DataError(
-            f"{folder}: the index is for another retriever or corpus. {'; '.join(differences)}. "
-            "Load it with those it was saved for, or save a new index in another folder."
-        )
-    _check_files(folder, record)
+    _check_index(folder, _hash_origin(retriever, corpus))
     with _hook_errors(retriever, "load", folder):
         retriever.load(folder / _DATA, corpus.copy_for_retriever())
 
@@ -132,8 +121,8 @@ def _store_errors(folder: Path, fault: str = "the index cannot be written") -> I
         ) from error
 
 
-def _make_record(retriever: object, corpus: Corpus) -> dict[str, Any]:
-    """Return what tells whose index it is: retriever and corpus."""
+def _hash_origin(retriever: object, corpus: Corpus) -> str:
+    """Return a hash of retriever and corpus."""
     identity, warning = plugin_identity(retriever)
     if warning:
         raise ConfigError(
@@ -141,88 +130,31 @@ def _make_record(retriever: object, corpus: Corpus) -> dict[str, Any]:
             "matched with it. Keep constructor arguments as attributes of the same names with JSON "
             "values, or define config(); define the class in a file."
         )
-    return {
-        "format": FORMAT,
-        "retriever": identity,
-        "corpus": {"fingerprint": corpus.fingerprint, "tables": len(corpus)},
-    }
+    return sha256(json.dumps([identity, corpus.fingerprint], sort_keys=True).encode()).hexdigest()
 
 
-def _read_record(folder: Path) -> dict[str, Any]:
+def _check_index(folder: Path, origin: str) -> None:
+    """Check that an index is of this origin, and that its files are as they were saved."""
     path = folder / _INDEX
     try:
-        record = parse_json(path.read_bytes())
+        record = dict(parse_json(path.read_bytes()))
+        files = dict(record["files"])
     except FileNotFoundError as error:
-        what = "there is no index here" if folder.is_dir() else "there is no such folder"
-        raise DataError(f"{folder}: {what} (no {_INDEX}); TableSearch.save makes one") from error
-    except (OSError, ValueError) as error:
+        raise DataError(
+            f"{folder}: there is no index here (no {_INDEX}); TableSearch.save makes one"
+        ) from error
+    except (KeyError, OSError, TypeError, ValueError) as error:
         raise DataError(f"{path}: cannot be read ({reason(error)}); {_AGAIN}") from error
-    version = record.get("format") if isinstance(record, dict) else None
-    if version != FORMAT:
+    if record.get("format") != FORMAT:
+        raise DataError(f"{path}: of another version of target-bench; {_AGAIN}")
+    if record.get("made_of") != origin:
         raise DataError(
-            f"{path}: format {version!r}, and this version of target-bench reads {FORMAT}; {_AGAIN}"
+            f"{folder}: the index is for other tables, or another retriever, settings or code. "
+            "Load it with those it was saved for, or save a new one in another folder."
         )
-    return dict(record)
-
-
-def _list_differences(
-    recorded: Mapping[str, Any], expected: Mapping[str, Any], prefix: str = ""
-) -> list[str]:
-    """List a sentence for each entry in which an index differs from what is expected."""
-    differences = []
-    names = [*expected]
-    if prefix:  # a setting that the index alone has is a difference, too
-        names += sorted(recorded.keys() - expected.keys())
-    for name in names:
-        ours, theirs = expected.get(name), recorded.get(name)
-        if isinstance(ours, dict) and isinstance(theirs, dict):
-            differences += _list_differences(theirs, ours, f"{prefix}{name}.")
-        elif ours != theirs:
-            differences.append(f"{prefix}{name}: {theirs!r} there, {ours!r} here")
-    return differences
-
-
-def _check_files(folder: Path, record: Mapping[str, Any]) -> None:
-    files = record.get("files")
-    if not isinstance(files, dict):
-        raise DataError(f"{folder / _INDEX}: lists no files; {_AGAIN}")
     paths = [folder / _DATA / name for name in files]
-    for path in paths:
-        if not path.is_file():
-            raise DataError(f"{path}: missing; {_AGAIN}")
     with ThreadPoolExecutor() as threads:
-        hashes = list(threads.map(hash_file, paths))
-    for path, sha256, digest in zip(paths, files.values(), hashes, strict=True):
-        if digest != sha256:
-            raise DataError(f"{path}: damaged (not the content that was saved); {_AGAIN}")
-
-
-def _check_replaceable(folder: Path, record: Mapping[str, Any]) -> None:
-    """Refuse a folder that is not empty and holds anything but an index of the same."""
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
-        return
-    elsewhere = "Save into another folder, or delete this one first."
-    try:
-        differences = _list_differences(_read_record(folder), record)
-    except DataError as error:
-        raise DataError(f"{folder} is not empty, and holds no usable index. {elsewhere}") from error
-    if differences:
-        raise DataError(
-            f"{folder} holds an index for another retriever or corpus. {'; '.join(differences)}. "
-            f"{elsewhere}"
-        )
-
-
-def _replace_folder(whole: Path, folder: Path) -> None:
-    """Rename a finished index to its name; an earlier one of this name is removed."""
-    old = folder.with_name(f".{folder.name}.old")
-    shutil.rmtree(old, ignore_errors=True)
-    if folder.exists():
-        folder.replace(old)
-    try:
-        whole.replace(folder)
-    except OSError:
-        if old.exists():
-            old.replace(folder)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
+        hashes = list(threads.map(lambda each: each.is_file() and hash_file(each), paths))
+    for each, saved, now in zip(paths, files.values(), hashes, strict=True):
+        if now != saved:
+            raise DataError(f"{each}: missing or damaged; {_AGAIN}")

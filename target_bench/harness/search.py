@@ -193,11 +193,11 @@ class TableSearch:
         """Write the index into a folder, from which ``TableSearch.load`` reads it.
 
         Args:
-            folder: where to; made if it is not there. An index of the same is replaced.
+            folder: where to; it must not be there yet.
 
         Raises:
             ConfigError: the retriever cannot save its index, or cannot be identified.
-            DataError: the folder holds something else.
+            DataError: the folder is there already.
             PluginError: the retriever failed to save it.
             StoreError: the folder cannot be written.
         """

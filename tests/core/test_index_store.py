@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from target_bench.core import index_store
+from target_bench.core import identity
 from target_bench.core.contract import Retriever
 from target_bench.core.errors import (
     ConfigError,
@@ -88,20 +88,16 @@ def _edit(folder: Path, **entries: Any) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), **entries}))
 
 
-@pytest.mark.parametrize("action", [load_index, save_index])
-def test_another_corpus(saved: Path, action: Callable[..., None]) -> None:
-    other, retriever = MemoryCorpus(TABLES[:3]), Plain()
-    retriever.embed_corpus(other)
-    message = _refused(action, retriever, other, saved)
-    assert str(saved) in message
-    assert f"fingerprint: '{corpus().fingerprint}' there, '{other.fingerprint}' here" in message
-    assert "corpus.tables: 8 there, 3 here" in message
+def test_other_tables_and_settings_are_refused(saved: Path) -> None:
+    for retriever, tables in ((Plain(), MemoryCorpus(TABLES[:3])), (Plain("es"), corpus())):
+        message = _refused(load_index, retriever, tables, saved)
+        assert str(saved) in message
+        assert "for other tables, or another retriever, settings or code" in message
 
 
-def test_other_code_is_refused(saved: Path) -> None:
-    record = json.loads((saved / "index.json").read_text())
-    _edit(saved, retriever={**record["retriever"], "code": "before"})
-    assert "retriever.code: 'before'" in _refused(load_index, Plain(), corpus(), saved)
+def test_other_code_is_refused(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(identity, "code_hash", lambda _: "edited")
+    assert "settings or code" in _refused(load_index, Plain(), corpus(), saved)
 
 
 def _truncate(path: Path) -> None:
@@ -111,19 +107,17 @@ def _truncate(path: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (
-            lambda f: _edit(f, format=99),
-            f"this version of target-bench reads {index_store.FORMAT}",
-        ),
-        (lambda f: (f / "index.json").write_text("[]"), "format None"),
+        (lambda f: _edit(f, format=99), "of another version of target-bench"),
+        (lambda f: (f / "index.json").write_text("[]"), "cannot be read"),
+        (lambda f: (f / "index.json").write_text("3"), "cannot be read"),
         (lambda f: (f / "index.json").write_text("{"), "cannot be read"),
         (lambda f: (f / "index.json").write_text("[" * 100_000), "nested too deep"),
         (lambda f: (f / "index.json").unlink(), "there is no index here (no index.json)"),
-        (shutil.rmtree, "there is no such folder"),
-        (lambda f: _edit(f, files=None), "lists no files; delete the folder and index again"),
-        (lambda f: _edit(f, corpus=None), "corpus: None there"),
-        (lambda f: _truncate(f / "data/deep/names.json"), "not the content that was saved"),
-        (lambda f: (f / "data/deep/names.json").unlink(), "names.json: missing"),
+        (shutil.rmtree, "there is no index here"),
+        (lambda f: _edit(f, files=None), "cannot be read"),
+        (lambda f: _edit(f, made_of=None), "for other tables"),
+        (lambda f: _truncate(f / "data/deep/names.json"), "names.json: missing or damaged"),
+        (lambda f: (f / "data/deep/names.json").unlink(), "names.json: missing or damaged"),
     ],
 )
 def test_damaged_indexes(saved: Path, damage: Callable[[Path], object], message: str) -> None:
@@ -133,13 +127,10 @@ def test_damaged_indexes(saved: Path, damage: Callable[[Path], object], message:
     assert str(saved) in refusal
 
 
-@pytest.mark.parametrize("name", ["index.json", "notes.txt"])
-def test_a_folder_with_something_else_is_left_alone(folder: Path, name: str) -> None:
-    folder.mkdir(parents=True)
-    (folder / name).write_text("precious")
-    message = _refused(save_index, built("bm25"), corpus(), folder)
-    assert "is not empty, and holds no usable index. Save into another folder" in message
-    assert (folder / name).read_text() == "precious"
+def test_a_folder_that_is_there_is_left_alone(saved: Path) -> None:
+    message = _refused(save_index, built("bm25"), corpus(), saved)
+    assert f"{saved} exists: delete it, or save into another folder" in message
+    load_index(Plain(), corpus(), saved)
 
 
 @pytest.mark.parametrize("action", [save_index, load_index])
@@ -160,12 +151,13 @@ def test_hooks_that_raise(
     message: str,
     saved: Path,
 ) -> None:
-    """What was saved before is still there."""
+    """Nothing is left of what could not be saved."""
     retriever = Plain()
     retriever.embed_corpus(corpus())
     retriever.fault = fault
+    folder = saved if action is load_index else saved.with_name("other-index")
     with pytest.raises(expected, match=message):
-        action(retriever, corpus(), saved)
+        action(retriever, corpus(), folder)
     assert [path.name for path in saved.parent.iterdir()] == ["index"]
     load_index(Plain(), corpus(), saved)
 
@@ -188,41 +180,23 @@ def test_retrievers_that_cannot_be_saved(
 def test_nothing_is_there_before_all_of_it_is(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As if the process had died just before the last step."""
+    """As if the process had died, or the disk were full, just before the last step."""
+    for fault, expected in (
+        (KeyboardInterrupt(), KeyboardInterrupt),
+        (OSError(28, "No space left on device"), StoreError),
+    ):
 
-    def die(whole: Path, folder: Path) -> None:
-        assert (whole / "index.json").is_file()
-        raise KeyboardInterrupt
+        def fail(whole: Path, target: Path, fault: BaseException = fault) -> None:
+            assert (whole / "index.json").is_file()
+            raise fault
 
-    monkeypatch.setattr(index_store, "_replace_folder", die)
-    with pytest.raises(KeyboardInterrupt):
-        save_index(built("bm25"), corpus(), folder)
-    assert not folder.exists()
+        monkeypatch.setattr(Path, "rename", fail)
+        with pytest.raises(expected):
+            save_index(built("bm25"), corpus(), folder)
+        assert list(folder.parent.iterdir()) == []
 
 
 def test_what_a_killed_process_left_goes(folder: Path) -> None:
-    """Beside no index, and beside one that is replaced."""
-    for _ in range(2):
-        for name in ("new", "old"):
-            (folder.with_name(f".{folder.name}.{name}") / "deep").mkdir(parents=True)
-        save_index(built("bm25"), corpus(), folder)
-        assert list(folder.parent.iterdir()) == [folder]
-
-
-def test_the_old_index_stays_where_the_new_one_cannot_take_its_name(
-    saved: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real, calls = Path.replace, iter(range(9))
-
-    def full_at_second(path: Path, target: Path) -> Path:
-        if next(calls) == 1:
-            raise OSError(28, "No space left on device")
-        return real(path, target)
-
-    retriever = Plain()
-    retriever.embed_corpus(corpus())
-    monkeypatch.setattr(Path, "replace", full_at_second)
-    with pytest.raises(StoreError, match="No space left"):
-        save_index(retriever, corpus(), saved)
-    load_index(Plain(), corpus(), saved)
-    assert [path.name for path in saved.parent.iterdir()] == [saved.name]
+    (folder.with_name(f".{folder.name}.new") / "deep").mkdir(parents=True)
+    save_index(built("bm25"), corpus(), folder)
+    assert list(folder.parent.iterdir()) == [folder]

@@ -140,7 +140,7 @@ def test_an_index_is_refused_for_other_parts(tmp_path: Path) -> None:
     spec = "hybrid:retrievers=[bm25,bm25:b=0.3]"
     save_index(built(spec), corpus(), tmp_path / "index")
     load_index(create("retriever", spec), corpus(), tmp_path / "index")
-    with pytest.raises(DataError, match=r"0\.3 there, 0\.4 here"):
+    with pytest.raises(DataError, match="another retriever, settings or code"):
         load_index(
             create("retriever", "hybrid:retrievers=[bm25,bm25:b=0.4]"), corpus(), tmp_path / "index"
         )
