@@ -10,9 +10,9 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from target_bench.cli.progress import clean
 from target_bench.core.credentials import mask_warnings
 from target_bench.core.errors import PASSED_ON, PluginError, TargetBenchError
+from target_bench.core.observer import clean
 from target_bench.core.user_code import describe_exception, find_user_line
 from target_bench.core.version import __version__
 

@@ -1,6 +1,5 @@
 """Progress and warnings on standard error: of a command, and of a sweep."""
 
-import sys
 import time
 import warnings
 from collections import Counter
@@ -10,15 +9,10 @@ from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from target_bench.core.credentials import without_secrets
-from target_bench.core.observer import Observer
-from target_bench.core.text_tables import visible
+from target_bench.core.observer import Progress, clean
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
-
     from target_bench.core.metric import Score
-    from target_bench.core.schema import Generation
     from target_bench.harness.sweeps import CellOutcome
 
 _PACKAGE = Path(__file__).parent.parent
@@ -38,23 +32,18 @@ def pause_bars() -> Iterator[None]:
             bars.start()
 
 
-class TerminalObserver(Observer):
-    """One line per stage with a bar where the number of steps is known, on standard error.
+class TerminalObserver(Progress):
+    """Progress, warnings and notes of a command, also those that Python's ``warnings`` are given.
 
-    Bars are drawn on a terminal only. Elsewhere, as in a log, a stage that takes long has a line a
-    minute. Each warning is printed once, also those that Python's ``warnings`` are given.
+    Its bar is on the terminal until the end, so that what anything prints stands above it.
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self.notes: dict[str, None] = {}
-        self.warned: set[str] = set()
-        self.bars = _make_bars() if sys.stderr.isatty() else None
-        self._task: TaskID | None = None
-        self._name = ""
 
     def __enter__(self) -> Self:
-        if self.bars is not None:
-            self.bars.start()
+        self.start_bars()
         _ACTIVE.append(self)
         self._show_other = warnings.showwarning
         warnings.showwarning = self._show
@@ -78,90 +67,13 @@ class TerminalObserver(Observer):
         else:
             self._show_other(clean(str(message)), category, filename, *where, **more)
 
-    def stage(self, name: str, total: int | None = None) -> None:
-        """Replace the bar of the stage before."""
-        self.finished()
-        self._name, self._total, self._done, self._failed = clean(name), total, 0, 0
-        if self.bars is not None:
-            self._task = self.bars.add_task(self._name, total=total)
-        self._begun = self._last_line = time.monotonic()
-
-    def advance(self, steps: int) -> None:
-        """Move the bar."""
-        if self.bars is not None and self._task is not None:
-            self.bars.advance(self._task, steps)
-        if not self._name or self.bars is not None:
-            return
-        self._done += steps
-        now = time.monotonic()
-        if now - self._last_line >= 60 and self._total and self._done:
-            self._last_line = now
-            left = (now - self._begun) / self._done * (self._total - self._done)
-            far = f"{self._done:,} of {self._total:,}, about {left:,.0f} s left"
-            self.say(f"{self._label}: {far}")
-
     def finished(self) -> None:
         """Remove the bar."""
-        if self.bars is not None and self._task is not None:
-            self.bars.remove_task(self._task)
-        self._task, self._name = None, ""
-
-    def answered(self, generation: "Generation") -> None:
-        """Count failed answers beside the name of the stage."""
-        if generation.error is not None and self._name:
-            self._failed += 1
-            if self.bars is not None and self._task is not None:
-                self.bars.update(self._task, description=self._label)
-
-    @property
-    def _label(self) -> str:
-        return f"{self._name} ({self._failed:,} failed)" if self._failed else self._name
-
-    def waiting(self, reason: str, seconds: float | None = None) -> None:
-        """Say that nothing happens for a while, and why."""
-        how_long = "Waiting" if seconds is None else f"Waiting {seconds:.0f} s"
-        self.say(f"{how_long}: {clean(reason)}")
-
-    def warning(self, message: str) -> None:
-        """Print a warning that was not printed before."""
-        message = clean(message)
-        if message not in self.warned:
-            self.warned.add(message)
-            self.say(message, "Warning: ")
+        self.remove_bar()
 
     def note(self, message: str) -> None:
         """Keep a note on the data; results are printed with it, and else it is at the end."""
         self.notes[message] = None
-
-    def say(self, message: str, heading: str = "") -> None:
-        """Print a line, above the bar where there is one."""
-        if self.bars is None:
-            print(f"{heading}{message}", file=sys.stderr)  # noqa: T201 (the command line prints)
-            return
-        from rich.text import Text
-
-        line = Text.assemble((heading, "yellow"), message)
-        self.bars.console.print(line, soft_wrap=True)
-
-
-def clean(text: str) -> str:
-    """Return a text of others without secrets and control characters."""
-    return visible(without_secrets(text))
-
-
-def _make_bars() -> "Progress":
-    from rich import progress
-    from rich.console import Console
-
-    return progress.Progress(
-        progress.TextColumn("{task.description}", markup=False),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TimeElapsedColumn(),
-        progress.TimeRemainingColumn(),
-        console=Console(file=sys.stderr, emoji=False),
-        transient=True,
-    )
 
 
 class SweepView(TerminalObserver):

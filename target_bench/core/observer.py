@@ -1,7 +1,8 @@
-"""Observers of the progress of an evaluation: the interface, and one that shows bars of tqdm."""
+"""Observers of the progress of an evaluation: the interface, and one that prints it."""
 
 import os
 import sys
+import time
 import warnings
 from pathlib import Path
 from types import FrameType
@@ -12,7 +13,8 @@ from target_bench.core.schema import Generation
 from target_bench.core.text_tables import visible
 
 if TYPE_CHECKING:
-    from tqdm import tqdm
+    from rich.progress import Progress as RichProgress
+    from rich.progress import TaskID
 
 
 class Observer:
@@ -89,7 +91,7 @@ class Observer:
 
 
 class Progress(Observer):
-    """Shows a bar for each stage: a widget in a notebook, else a line on standard error.
+    """Shows stages and warnings on standard error: a bar on a terminal, else lines.
 
     ```python
     from target_bench import Progress, evaluate
@@ -99,51 +101,123 @@ class Progress(Observer):
     ```
 
     ``evaluate`` uses it by itself in a notebook; elsewhere ask for it with
-    ``evaluate(..., observer=Progress())``. Bars disappear when their stage ends. Without ipywidgets
-    a notebook shows them as text.
+    ``evaluate(..., observer=Progress())``. A bar disappears when its stage ends. Where there is no
+    terminal, a stage that takes long has a line a minute, in a notebook one every ten seconds.
+    Each warning is printed once.
     """
 
-    _bar: "tqdm[Any] | None" = None
-
     def __init__(self) -> None:
-        self._warned: set[str] = set()
-
-    def warning(self, message: str) -> None:
-        """Print a warning on standard error, each once."""
-        if message not in self._warned:
-            self._warned.add(message)
-            if self._bar is not None:
-                self._bar.clear()
-            sys.stderr.write(f"Warning: {visible(without_secrets(message))}\n")
+        self.warned: set[str] = set()
+        self.bars: RichProgress | None = None
+        self._task: TaskID | None = None
+        self._name = ""
 
     def stage(self, name: str, total: int | None = None) -> None:
-        """Show a bar, or the name alone where the number of steps is not known."""
+        """Replace the bar of the stage before."""
         self.finished()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # tqdm warns if there are no ipywidgets
-            from tqdm.auto import tqdm
-        self._bar = tqdm(
-            total=total, desc=name, leave=False, bar_format=None if total else "{desc} ..."
-        )
+        self._name, self._total, self._done, self._failed = clean(name), total, 0, 0
+        self._begun = self._last_line = time.monotonic()
+        self.start_bars()
+        if self.bars is not None:
+            self._task = self.bars.add_task(self._name, total=total)
+
+    def start_bars(self) -> None:
+        """Begin to draw on standard error, if it is a terminal that can move its cursor."""
+        if self.bars is None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
+            self.bars = _make_bars()
+        if self.bars is not None:
+            self.bars.start()
 
     def advance(self, steps: int) -> None:
         """Move the bar."""
-        if self._bar is not None:
-            self._bar.update(steps)
+        if self.bars is not None and self._task is not None:
+            self.bars.advance(self._task, steps)
+        if not self._name or self.bars is not None:
+            return
+        self._done += steps
+        now = time.monotonic()
+        interval = 10 if _is_in_notebook() else 60
+        if now - self._last_line >= interval and self._total and self._done:
+            self._last_line = now
+            left = (now - self._begun) / self._done * (self._total - self._done)
+            far = f"{self._done:,} of {self._total:,}, about {left:,.0f} s left"
+            self.say(f"{self._label}: {far}")
 
     def finished(self) -> None:
         """Remove the bar."""
-        if self._bar is not None:
-            self._bar.close()
-            self._bar = None
+        self.remove_bar()
+        if self.bars is not None:
+            self.bars.stop()
+
+    def remove_bar(self) -> None:
+        """Remove the bar of the stage; those of later stages can be drawn."""
+        if self.bars is not None and self._task is not None:
+            self.bars.remove_task(self._task)
+        self._task, self._name = None, ""
+
+    def answered(self, generation: Generation) -> None:
+        """Count failed answers beside the name of the stage."""
+        if generation.error is not None and self._name:
+            self._failed += 1
+            if self.bars is not None and self._task is not None:
+                self.bars.update(self._task, description=self._label)
+
+    @property
+    def _label(self) -> str:
+        return f"{self._name} ({self._failed:,} failed)" if self._failed else self._name
+
+    def waiting(self, reason: str, seconds: float | None = None) -> None:
+        """Say that nothing happens for a while, and why."""
+        how_long = "Waiting" if seconds is None else f"Waiting {seconds:.0f} s"
+        self.say(f"{how_long}: {clean(reason)}")
+
+    def warning(self, message: str) -> None:
+        """Print a warning that was not printed before."""
+        message = clean(message)
+        if message not in self.warned:
+            self.warned.add(message)
+            self.say(message, "Warning: ")
+
+    def say(self, message: str, heading: str = "") -> None:
+        """Print a line, above the bar where there is one."""
+        if self.bars is None:
+            sys.stderr.write(f"{heading}{message}\n")
+            return
+        from rich.text import Text
+
+        line = Text.assemble((heading, "yellow"), message)
+        self.bars.console.print(line, soft_wrap=True)
+
+
+def clean(text: str) -> str:
+    """Return a text of others without secrets and control characters."""
+    return visible(without_secrets(text))
+
+
+def _make_bars() -> "RichProgress":
+    from rich import progress
+    from rich.console import Console
+
+    return progress.Progress(
+        progress.TextColumn("{task.description}", markup=False),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeElapsedColumn(),
+        progress.TimeRemainingColumn(),
+        console=Console(file=sys.stderr, emoji=False),
+        transient=True,
+    )
 
 
 def default_observer() -> Observer:
     """Return an observer that shows progress in a notebook, and is silent elsewhere."""
+    return Progress() if _is_in_notebook() else Observer()
+
+
+def _is_in_notebook() -> bool:
     ipython: Any = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
-    in_notebook = shell is not None and "IPKernelApp" in shell.config
-    return Progress() if in_notebook else Observer()
+    return shell is not None and "IPKernelApp" in shell.config
 
 
 _PACKAGE = f"{Path(__file__).parents[1]}{os.sep}"

@@ -32,7 +32,7 @@ from target_bench.core.files import (
     parse_json,
     remove_seal,
 )
-from target_bench.core.observer import Observer
+from target_bench.core.observer import Observer, Progress
 from target_bench.core.schema import CorpusInfo
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def fetch(
                 f"{name} {', '.join(splits)}: fetching {len(missing):,} files, {_to_mb(size)}, of "
                 f"{origin} into {folder}"
             )
-            (observer := observer or _make_bar()).stage(f"fetch {name} (kB)", size // 1000 or None)
+            (observer := observer or Progress()).stage(f"fetch {name} (kB)", size // 1000 or None)
             _fetch_files(folder, missing, here, observer)
         done = Download(
             name,
@@ -434,13 +434,6 @@ def _report_progress_on_error(
     except KeyboardInterrupt:
         _say(f"Interrupted.{progress()}")
         raise
-
-
-def _make_bar() -> Observer:
-    """Return the progress for callers without an observer: a bar, on a terminal alone."""
-    from target_bench.core.observer import Progress
-
-    return Progress() if sys.stderr.isatty() else Observer()
 
 
 def _to_mb(size: int) -> str:

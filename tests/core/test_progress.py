@@ -1,36 +1,66 @@
-"""Bars of progress in Python."""
+"""Progress in Python: bars on a terminal, lines elsewhere."""
 
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from target_bench import Progress
-from tests.target import TARGET
+from target_bench import Progress, evaluate
 
 
-def test_bars_count_and_disappear(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_bars_count_and_disappear(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Also after a run that failed."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     observer = Progress()
-    target = TARGET(("retrieval", "mini"), out=tmp_path, observer=observer)
-    target.run("bm25", limit=20)
-    shown = capfd.readouterr().err
-    assert "load mini ..." in shown
-    assert "bm25: retrieve:" in shown
-    assert "/20 [" in shown
-    assert observer._bar is None
-    assert shown.endswith("\r"), "the last bar was removed"
 
-    class Broken:
+    class Fixed:
         def embed_corpus(self, corpus: object) -> None:
-            raise RuntimeError("broken")
+            if observer.bars is not None:
+                observer.bars.refresh()
 
         def retrieve(self, query: str, top_k: int) -> list[Any]:
-            return []
+            raise RuntimeError("broken")
 
+    evaluate("bm25", "mini", limit=20, out=tmp_path, observer=observer)
     with pytest.raises(Exception, match="broken"):
-        target.run(Broken())
-    assert observer._bar is None
+        evaluate(Fixed(), "mini", limit=20, out=tmp_path, observer=observer)
+    assert observer.bars is not None
+    assert not observer.bars.tasks
+    assert not observer.bars.live.is_started
+    shown = capsys.readouterr().err
+    assert "Fixed: embed" in shown
+    assert "bm25: retrieve" in shown
+
+
+@pytest.mark.parametrize(("notebook", "lines"), [(False, 1), (True, 5)])
+def test_long_stages_have_lines(
+    notebook: bool,
+    lines: int,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One a minute, in a notebook more."""
+    clock = [0.0]
+    monkeypatch.setattr("target_bench.core.observer.time.monotonic", lambda: clock[0])
+    if notebook:
+        shell = SimpleNamespace(config={"IPKernelApp": {}})
+        monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    observer = Progress()
+    observer.stage("train", total=100)
+    for _ in range(5):
+        clock[0] += 20
+        observer.advance(1)
+    observer.stage("no total")
+    clock[0] += 1000
+    observer.advance(1)
+    shown = capsys.readouterr().err.splitlines()
+    assert len(shown) == lines
+    assert "train: 3 of 100, about 1,940 s left" in shown
 
 
 def test_a_warning_is_a_sentence_without_file_and_line_and_shown_once(
