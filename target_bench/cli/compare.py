@@ -45,7 +45,6 @@ def compare(
     out: options.RunsIn = RUNS,
     id_column: options.IdColumn = None,
     value_column: options.ValueColumn = None,
-    text_column: options.TextColumn = None,
     as_json: options.AsJson = False,
     latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX (booktabs).")] = False,
     printed_as: options.PrintedAs = "text",
@@ -75,7 +74,6 @@ def compare(
         out=out,
         id_column=id_column,
         value_column=value_column,
-        text_column=text_column,
     )
     if as_json or printed_as == "json":
         print_json(comparison.to_json())
@@ -86,9 +84,7 @@ def compare(
     elif printed_as == "markdown":
         say(layouts.to_markdown(comparison))
     else:
-        # Of a metric of another harness nothing says whether higher is better.
-        words = ("higher", "lower") if comparison.own_means else ("better", "worse")
-        sentences = list(describe_comparison(comparison, *words))
+        sentences = list(describe_comparison(comparison))
         for sentence in sentences:
             say_wrapped(sentence)
         if sentences:

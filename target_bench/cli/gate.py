@@ -54,7 +54,6 @@ def gate(
     out: options.RunsIn = RUNS,
     id_column: options.IdColumn = None,
     value_column: options.ValueColumn = None,
-    text_column: options.TextColumn = None,
     as_json: options.AsJson = False,
     printed_as: options.PrintedAs = "text",
     every_note: options.Notes = False,
@@ -86,7 +85,6 @@ def gate(
         out=out,
         id_column=id_column,
         value_column=value_column,
-        text_column=text_column,
     )
     if junit is not None:
         write_file(junit, outcome.junit(), "--junit")

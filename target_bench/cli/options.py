@@ -135,15 +135,6 @@ ValueColumn = Annotated[
     str | None,
     option("Of such files: the column of values.", "--value", metavar="NAME"),
 ]
-TextColumn = Annotated[
-    str | None,
-    option(
-        "Of such files: the column of texts, which must agree where ids do. Default: found by "
-        "its name.",
-        "--text",
-        metavar="NAME",
-    ),
-]
 RunsIn = Annotated[Path, typer.Option("--out", help="The folder of all runs.")]
 Slices = Annotated[
     list[str] | None,

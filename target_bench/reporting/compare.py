@@ -13,7 +13,7 @@ from target_bench.metrics.scores import (
     list_main_metrics,
 )
 from target_bench.reporting.rows import Comparison, Row, Values, correct, make_rows
-from target_bench.reporting.value_files import compare_values, find_value_files, read_columns
+from target_bench.reporting.value_files import choose_columns, compare_values
 from target_bench.runs import slicing
 from target_bench.runs.differences import (
     check_same_data,
@@ -50,7 +50,6 @@ def compare(
     out: str | Path = "runs",
     id_column: str | None = None,
     value_column: str | None = None,
-    text_column: str | None = None,
 ) -> Comparison:
     """Compare stored runs on the same queries, each with the baseline.
 
@@ -84,8 +83,6 @@ def compare(
         out: the folder of all runs.
         id_column: of files with per-query values of other harnesses: the column of ids.
         value_column: of such files: the column of values.
-        text_column: of such files: the column of texts, or of hashes of them; where ids agree and
-            texts do not, the files are refused. Default: a column that is called as usual.
 
     Raises:
         ConfigError: fewer than two runs, an unknown run, metric or slice, two runs of one method
@@ -95,11 +92,10 @@ def compare(
             and queries.
         StoreError: a run is not finished, or damaged.
     """
-    files = find_value_files(runs)
-    for_runs = [*slices, *by, *metrics]
-    columns = read_columns(files, id_column, value_column, text_column, for_runs)
+    files = [runs] if isinstance(runs, str) or not isinstance(runs, Sequence) else runs
+    columns = choose_columns(files, id_column, value_column, [*slices, *by, *metrics])
     if columns is not None:
-        return compare_values(files, columns, Path(str(baseline)) if baseline else None)
+        return compare_values(files, columns, baseline)
     folders, first, notes = choose_runs(runs, baseline, out, several_corpora=not (slices or by))
     stored = _read_runs([*folders, *([first] if first else [])], notes)
     base = stored[[run.folder.resolve() for run in stored].index(first.resolve()) if first else 0]

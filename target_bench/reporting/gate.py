@@ -21,15 +21,9 @@ from target_bench.core.text_tables import (
 from target_bench.metrics import stats
 from target_bench.metrics.scores import canonical_name, find_spec, is_perfect
 from target_bench.reporting.compare import RunLike, compare, find_runs
-from target_bench.reporting.layouts import describe_own_means
 from target_bench.reporting.rows import Comparison, Difference, Row, flat_record
 from target_bench.reporting.sentences import describe_power
-from target_bench.reporting.value_files import (
-    HAS_VALUE,
-    ValueColumns,
-    compare_values,
-    read_columns,
-)
+from target_bench.reporting.value_files import HAS_VALUE, Columns, choose_columns, compare_values
 from target_bench.runs.baseline_file import open_baseline
 from target_bench.runs.result import Result, read_run
 
@@ -256,7 +250,6 @@ def gate(
     out: str | Path = "runs",
     id_column: str | None = None,
     value_column: str | None = None,
-    text_column: str | None = None,
 ) -> Gate:
     """Check that a run is not worse than a baseline.
 
@@ -286,7 +279,6 @@ def gate(
             that the baseline has a value of and the run lacks counts as the worst value, and a run
             that lacks more than chance explains fails.
         value_column: of such files.
-        text_column: of such files.
 
     Raises:
         ConfigError: a rule that cannot be read or broken, an unknown metric or run, a
@@ -298,10 +290,9 @@ def gate(
         raise ConfigError(f"alpha={alpha}: expected a number between 0 and 1")
     written = [fail_on] if isinstance(fail_on, str) else fail_on
     rules = list(dict.fromkeys(map(parse_rule, written)))
-    files = [Path(run)] if isinstance(run, str | Path) and Path(run).is_file() else []
-    columns = read_columns(files, id_column, value_column, text_column, [*slices, *by])
+    columns = choose_columns([run], id_column, value_column, [*slices, *by])
     if columns is not None:
-        return _gate_values(Path(str(baseline)), files[0], columns, rules, alpha)
+        return _gate_values(baseline, run, columns, rules, alpha)
     if isinstance(baseline, str | Path) and Path(baseline).suffix == ".json":
         checked = find_run_to_check(run, out)
     else:
@@ -326,25 +317,25 @@ def gate(
 
 
 def _gate_values(
-    baseline: Path, run: Path, columns: ValueColumns, rules: list[Rule], alpha: float
+    baseline: Any, run: Any, columns: Columns, rules: list[Rule], alpha: float
 ) -> Gate:
     """Check a file of per-query values; the sign of a rule says which values are worse."""
-    if not baseline.is_file():
-        raise ConfigError(f"{baseline}: there is no such file, and --run names a file of values")
-    if others := [rule.metric for rule in rules if rule.metric != columns.value]:
+    metric = columns.value
+    if others := [rule.metric for rule in rules if rule.metric != metric]:
         raise ConfigError(
-            f"{others[0]!r} is not the metric of these files, {columns.value!r} (--value) is; "
-            f"write for example '{columns.value}<-0.01'"
+            f"{others[0]!r} is not the metric of these files, {metric!r} (--value) is; write for "
+            f"example '{metric}<-0.01'"
         )
     signs = {rule.sign for rule in rules} or {"<"}
     if len(signs) > 1:
         raise ConfigError("--fail-on: rules of one metric have one sign, < or >")
     comparison = compare_values([baseline, run], columns, misses=signs.pop())
-    rules = rules or [_default_rule(columns.value, comparison.specs[columns.value])]
+    rules = rules or [_default_rule(metric, comparison.specs[metric])]
     if HAS_VALUE in comparison.specs:
         rules.append(_default_rule(HAS_VALUE, comparison.specs[HAS_VALUE]))
-    remarks = (*comparison.notes, describe_own_means(comparison))
-    return Gate(run, str(baseline), alpha, _check(rules, comparison, alpha), remarks=remarks)
+    remarks = tuple(remark.rstrip(".") for remark in comparison.remarks)
+    checks = _check(rules, comparison, alpha)
+    return Gate(Path(str(run)), str(baseline), alpha, checks, remarks=remarks)
 
 
 def _check(rules: Sequence[Rule], comparison: Comparison, alpha: float) -> tuple[RuleCheck, ...]:

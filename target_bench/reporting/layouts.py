@@ -180,21 +180,12 @@ def describe_tests(comparison: Comparison) -> list[str]:
                 "for other databases take the databases as a sample, too (docs/significance.md)."
             )
     lines += describe_power(comparison.rows, comparison.tested)
-    if comparison.own_means:
-        lines.append(f"{describe_own_means(comparison)}.")
     if any(row.metric not in comparison.tested for row in comparison.rows):
         lines.append(
             f"{family} is tested. Name metrics with --metric to test each of them: p is then "
             "corrected for all of these tests."
         )
     return [*comparison.remarks, *lines, *(f"Note: {note}" for note in comparison.notes)]
-
-
-def describe_own_means(comparison: Comparison) -> str:
-    """Say the mean of each file of values, over all that it has."""
-    spec = comparison.specs[comparison.tested[0]]
-    means = (f"{name} {spec.text(m)} (n = {n:,})" for name, (m, n) in comparison.own_means.items())
-    return f"Mean of each file by itself: {', '.join(means)}"
 
 
 # LaTeX

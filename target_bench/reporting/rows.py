@@ -5,7 +5,7 @@ the report are layouts of these rows.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from math import isnan
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -249,8 +249,6 @@ class Comparison:
         folders: (corpus, system) -> the run folder, or the file of values.
         notes: what a reader should know.
         remarks: what a reader must know, however short the table is printed.
-        own_means: of files of values: what each is called -> the mean of all its own values, and
-            how many these are.
     """
 
     task: str
@@ -262,7 +260,6 @@ class Comparison:
     folders: Mapping[tuple[str, str], Path]
     notes: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
-    own_means: Mapping[str, tuple[float, int]] = field(default_factory=dict)
 
     @property
     def n_tests(self) -> int:
@@ -299,10 +296,6 @@ class Comparison:
                 for row in self.rows
             ],
             "specs": {name: spec.to_json() for name, spec in self.specs.items()},
-            "own_means": {
-                name: {"mean": None if isnan(mean) else mean, "n": n}
-                for name, (mean, n) in self.own_means.items()
-            },
             "notes": list(self.notes),
             "remarks": list(self.remarks),
         }
@@ -310,11 +303,7 @@ class Comparison:
     def to_records(self) -> list[dict[str, Any]]:
         """Return a record without nesting for each row, with the baseline and the test."""
         more = {"baseline": self.baseline, "test": "randomization"}
-        records = [flat_record(row.to_json()) | more for row in self.rows]
-        for record in records if self.own_means else ():
-            if record["metric"] == self.tested[0]:
-                record["own_mean"], record["own_n"] = self.own_means[record["run"]]
-        return records
+        return [flat_record(row.to_json()) | more for row in self.rows]
 
     def __repr__(self) -> str:
         return str(self)

@@ -29,28 +29,23 @@ def capitalize(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}"
 
 
-def describe_differences(
-    rows: Sequence[Row], about: str = "", better: str = "better", worse: str = "worse"
-) -> list[str]:
+def describe_differences(rows: Sequence[Row], about: str = "") -> list[str]:
     """Return parts of a sentence: which systems are better, not significantly different, worse."""
-    words = {"better": better, "not significantly different": None, "worse": worse}
     parts = []
-    for verdict, word in words.items():
+    for verdict in ("better", "not significantly different", "worse"):
         alike = [row for row in rows if row.difference is not None and row.verdict == verdict]
         if not alike:
             continue
         p = f"p < {p_text(ALPHA)}"
-        if word is None:
+        if verdict == "not significantly different":
             lowest = min(row.difference.p_corrected or 0 for row in alike if row.difference)
             p = f"p {'=' if len(alike) == 1 or round(lowest, 2) == 1 else '≥'} {p_text(lowest)}"
         names = list_names([row.system for row in alike])
-        parts.append(f"{word or verdict}: {names} ({about}{p})")
+        parts.append(f"{verdict}: {names} ({about}{p})")
     return parts
 
 
-def describe_comparison(
-    comparison: Comparison, better: str = "better", worse: str = "worse"
-) -> Iterator[str]:
+def describe_comparison(comparison: Comparison) -> Iterator[str]:
     """Yield a sentence for each tested metric: which systems differ from the baseline.
 
     Nothing is said of subsets of the queries, or of several corpora.
@@ -59,7 +54,7 @@ def describe_comparison(
         rows = [row for row in comparison.rows if row.metric == metric]
         if len(comparison.corpora) > 1 or any(row.subset for row in rows):
             continue
-        if parts := describe_differences(rows, "", better, worse):
+        if parts := describe_differences(rows):
             yield f"Compared with {comparison.baseline} by {metric}: {'; '.join(parts)}."
 
 
