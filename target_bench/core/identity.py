@@ -29,6 +29,7 @@ from target_bench.core.credentials import mask_config, note_secrets
 from target_bench.core.errors import ANY_ERROR, ConfigError
 from target_bench.core.files import digest
 from target_bench.core.registry import DISTRIBUTION, class_name, installed_version, is_package_code
+from target_bench.core.user_code import is_installed
 from target_bench.core.version import __version__
 
 PACKAGE = Path(__file__).parents[1]
@@ -75,7 +76,7 @@ def plugin_identity(plugin: object) -> tuple[dict[str, Any], str | None]:
             identity["revision"] = revision()
         paths = {name: _path(text, is_package_code(cls)) for name, text in _texts(settings)}
         files = {
-            name: content_hash(path)
+            name: hash_content(path)
             for name, path in paths.items()
             # Folders of a plug-in that says the revision of its weights are not read twice.
             if path is not None and (identity.get("revision") is None or path.is_file())
@@ -219,10 +220,14 @@ def _path(text: str, of_this_package: bool) -> Path | None:
         return None
 
 
-def content_hash(path: Path) -> str:
+def hash_content(path: Path, ignored: str | None = None) -> str:
     """Return the SHA-256 of a file's content; of a folder, of all names and contents in it.
 
     Hidden files do not count. A file is read again only if its state has changed.
+
+    Args:
+        path: the file or folder.
+        ignored: the suffix of files that do not count.
 
     Raises:
         OSError: it cannot be read, or the folder holds more than 10,000 files.
@@ -238,7 +243,8 @@ def content_hash(path: Path) -> str:
     whole = hashlib.sha256()
     for file in sorted(entries):
         name = file.relative_to(path)
-        if file.is_file() and not any(part.startswith(".") for part in name.parts):
+        hidden = any(part.startswith(".") for part in name.parts)
+        if file.is_file() and file.suffix != ignored and not hidden:
             whole.update(f"{json.dumps(name.as_posix())} {digest(file)}\n".encode())
     return whole.hexdigest()
 
@@ -278,7 +284,7 @@ def code_hash(thing: type | FunctionType) -> str:
             hashes.add(hashlib.sha256(json.dumps(sources).encode()).hexdigest())
         else:
             file = _source_file(base)
-            if is_found and base is not thing and _is_installed(file):
+            if is_found and base is not thing and is_installed(file):
                 continue
             if not (is_found or _has_statement(base)):
                 raise OSError(
@@ -358,7 +364,7 @@ def source_files(*plugins: object) -> list[Path]:
                 continue
             with suppress(OSError, KeyError):  # typed in, or made by ``type()``
                 file, module = _source_file(thing), sys.modules[thing.__module__]
-                if not _is_library(module) and not _is_installed(file):
+                if not _is_library(module) and not is_installed(file):
                     files |= _local_files([file], _import_root(file, thing.__module__))
         for part in [] if is_function else list_used_plugins(plugin):
             files |= dict.fromkeys(source_files(part), "")
@@ -377,7 +383,7 @@ def list_outside_reads(plugin: object) -> list[str]:
             continue
         with suppress(OSError, SyntaxError, ValueError):
             file = _source_file(base)
-            if not _is_installed(file) and not _is_library(sys.modules[base.__module__]):
+            if not is_installed(file) and not _is_library(sys.modules[base.__module__]):
                 tree = ast.parse(file.read_bytes())
                 found += [f"{file.name}, line {line}: {name}" for line, name in _reads(tree)]
     for part in get_parts(plugin).values():
@@ -434,14 +440,10 @@ def _import_root(file: Path, module: str) -> Path:
 def _module_hashes(file: Path, module: str) -> list[str]:
     """Return the hashes of the file of a module and of what it imports."""
     folder = _import_root(file, module)
-    if _is_installed(file):
+    if is_installed(file):
         package = folder / module.partition(".")[0]
         return [digest(path) for path in package.rglob("*.py")] or [digest(file)]
     return sorted(_local_files([file, *_module_files(folder, module)], folder).values())
-
-
-def _is_installed(path: Path) -> bool:
-    return not {"site-packages", "dist-packages"}.isdisjoint(path.parts)
 
 
 def _local_files(files: Iterable[Path], root: Path) -> dict[Path, str]:
@@ -477,7 +479,7 @@ def _imported_files(name: str, folders: Iterable[Path]) -> list[Path]:
     if top in sys.stdlib_module_names or top == PACKAGE.name:
         return []
     modules = (list(_module_files(folder, name)) for folder in (*folders, *map(Path, sys.path)))
-    return next((files for files in modules if files and not _is_installed(files[0])), [])
+    return next((files for files in modules if files and not is_installed(files[0])), [])
 
 
 def _module_files(folder: Path, name: str) -> Iterator[Path]:
@@ -607,4 +609,4 @@ def _is_library(module: ModuleType) -> bool:
     if module.__name__.partition(".")[0] in sys.stdlib_module_names:
         return True
     file = Path(getattr(module, "__file__", None) or "")
-    return file.is_relative_to(PACKAGE) or _is_installed(file)
+    return file.is_relative_to(PACKAGE) or is_installed(file)

@@ -18,7 +18,7 @@ from target_bench.core.credentials import is_secret, mask_config, note_secrets, 
 from target_bench.core.errors import PASSED_ON, ConfigError, TargetBenchError
 from target_bench.core.identity import code_hash
 from target_bench.core.registry import class_name, installed_version
-from target_bench.core.user_code import describe_with_line
+from target_bench.core.user_code import describe_with_line, is_installed
 
 
 class ExternalObject:
@@ -249,7 +249,7 @@ def _find_package(thing: type | FunctionType) -> str | None:
     """Return the installed package it is from; None for code that may be edited."""
     parts = thing.__module__.split(".")
     file = Path(getattr(sys.modules.get(thing.__module__), "__file__", None) or "")
-    if not {"site-packages", "dist-packages"} & set(file.parts):
+    if not is_installed(file):
         return None
     names = ("-".join(parts[:n]).replace("_", "-") for n in range(min(3, len(parts)), 0, -1))
     return next((name for name in names if installed_version(name) is not None), None)

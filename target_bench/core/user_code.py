@@ -112,7 +112,12 @@ def _is_user_file(file: str) -> bool:
     path = Path(file).resolve()
     if any(path.is_relative_to(folder) for folder in contrib.FOLDERS.values()):
         return True
-    if {"site-packages", "dist-packages"} & set(path.parts):
+    if is_installed(path):
         return False
     library = [Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib")]
     return not any(path.is_relative_to(folder) for folder in (_PACKAGE, *library))
+
+
+def is_installed(file: Path) -> bool:
+    """Return whether a file belongs to an installed package."""
+    return not {"site-packages", "dist-packages"}.isdisjoint(file.parts)

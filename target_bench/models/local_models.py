@@ -1,7 +1,5 @@
 """Models on this machine: where their weights are, how they are loaded, on which device."""
 
-import hashlib
-import json
 import logging
 import os
 import warnings
@@ -13,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.files import digest
+from target_bench.core.identity import hash_content
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 
@@ -101,10 +99,16 @@ class LocalModel:
     def revision(self) -> str:
         """Return the SHA-256 over the files of a folder, or the commit of a model on the hub.
 
-        The network is asked only for a model that is not in the hub's cache.
+        The network is asked only for a model that is not in the hub's cache. Texts (``.md``) in a
+        folder do not count.
         """
         weights = self.weights
-        return weights.commit if isinstance(weights, HubModel) else hash_folder(weights)
+        if isinstance(weights, HubModel):
+            return weights.commit
+        try:
+            return hash_content(weights, ignored=".md")
+        except OSError as error:
+            raise ConfigError(f"the model in {weights} cannot be read: {error}") from error
 
     def config(self) -> Mapping[str, Any]:
         """Return the model's name on the hub; a folder is identified by its ``revision``."""
@@ -191,20 +195,6 @@ def find_file(model: Path | HubModel, file: str) -> Path | None:
 
     cached = try_to_load_from_cache(model.name, file, cache_dir=model.cache, revision=model.commit)
     return Path(cached) if isinstance(cached, str) else None
-
-
-def hash_folder(folder: Path) -> str:
-    """Hash names and contents of a model's files but hidden ones and texts (``.md``): SHA-256."""
-    whole = hashlib.sha256()
-    try:
-        for file in sorted(folder.rglob("*")):
-            name = file.relative_to(folder)
-            hidden = any(part.startswith(".") for part in name.parts)
-            if file.is_file() and file.suffix != ".md" and not hidden:
-                whole.update(f"{json.dumps(name.as_posix())} {digest(file)}\n".encode())
-    except OSError as error:
-        raise ConfigError(f"the model in {folder} cannot be read: {error}") from error
-    return whole.hexdigest()
 
 
 def choose_device(device: str | None) -> str:
