@@ -178,10 +178,12 @@ def _read_file(path: Path, columns: Columns) -> dict[str, Row]:
                     f"row {number}: has the {columns.id} {query[:60]!r} a second time; write each "
                     "query once"
                 )
-            value = _read_number(row.get(columns.value), f"row {number}: {columns.value}")
-            rows[query] = {**row, columns.value: value}
+            value = row.get(columns.value)
+            if str(value).strip().lower() not in ("", "none", "null", "nan"):
+                value = _read_number(value, f"row {number}: {columns.value}")
+                rows[query] = {**row, columns.value: value}
         if not rows:
-            raise ValueError("holds no rows")
+            raise ValueError("holds no values")
     except (OSError, ValueError, csv.Error) as error:  # pyarrow's errors are of the first two
         raise DataError(f"{path}: {reason(error)[:300]}") from error
     return rows
@@ -205,10 +207,7 @@ def _read_number(value: Any, where: str) -> float:
     except ValueError:
         number = nan
     if not isfinite(number):
-        raise ValueError(
-            f"{where} is not a finite number: {str(value)[:60]!r}; write what it counts as, or "
-            "leave the row out, which a gate counts as the worst value"
-        )
+        raise ValueError(f"{where} is not a finite number: {str(value)[:60]!r}")
     return number
 
 
