@@ -364,9 +364,7 @@ def open_run(root: Path, words: Iterable[str], manifest: Manifest) -> Run:
     folder = find_folder(root, manifest.identity) or root / name
     with storage_errors("be created", folder):
         folder.mkdir(parents=True, exist_ok=True)
-    run = Run(folder, manifest)
-    run._reload()
-    return run
+    return Run(folder, manifest)
 
 
 def find_folder(root: Path, identity: Identity) -> Path | None:

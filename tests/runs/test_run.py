@@ -79,8 +79,10 @@ def test_files_are_old_or_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, w
 def test_the_run_of_another_identity_is_refused(tmp_path: Path) -> None:
     path = _begun(tmp_path).folder / "manifest.json"
     rewrite(path, lambda manifest: manifest["identity"].update(corpus="another"))
-    with pytest.raises(StoreError, match=r"manifest\.json: holds another run's identity"):
-        open_run(tmp_path, LABEL, MANIFEST)
+    run = open_run(tmp_path, LABEL, MANIFEST)
+    other = r"manifest\.json: holds another run's identity"
+    with pytest.raises(StoreError, match=other), run.locked(print):
+        pass
 
 
 def test_folder_that_cannot_be_made(tmp_path: Path) -> None:
