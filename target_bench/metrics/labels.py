@@ -5,8 +5,8 @@ plainly which label is meant. Reasoning blocks are removed first (``target_bench
 Then the first of these that an answer has decides, also where no label can be read from it:
 
 1. JSON: the fields ``label``, ``verdict``, ``answer`` and the like; where none of them holds a
-   label, ``is_true`` and the like; of an object in another only where that has no such field;
-2. nothing but a verdict, such as "False." or "not enough information";
+   label, ``is_true`` and the like; of an object in another only where nothing can be read above;
+2. nothing but what is a verdict only alone: a letter, a number, a sign, "unknown";
 3. marked answers: "Answer: ...", "Verdict: ...", ``\boxed{}``, ``<answer>``; final ones first;
 4. sentences that are a verdict ("False.", "No, the table ..."), and plain sentences about the
    statement ("the claim is refuted by the table", "this makes it false").
@@ -45,11 +45,9 @@ def parse_label(text: str, mode: LabelMode = "strict") -> str | None:
     text = without_reasoning(text)
     if len(text) > _LONGEST:
         text = f"{text[: _LONGEST // 2]}\n{text[-_LONGEST // 2 :]}"
-    if fields := _find_json_fields(text):
-        labels = [_read_field(key, value) for key, value in fields if key in _LABEL_KEYS]
-        if not any(labels):
-            labels = [_read_field(key, value) for key, value in fields]
-        return _agree(label for label in labels if label is not None)
+    given = _read_json(text)
+    if given is not None:
+        return _agree(given - {None})
     text = _normalise(text)
     if label := _read_short_verdict(text):
         return label
@@ -82,83 +80,131 @@ _AFFIRMING_KEYS = frozenset(
 _DENYING_KEYS = frozenset(
     ("is_false", "false", "refuted", "is_refuted", "contradicted", "incorrect")
 )
-_FENCE = re.compile(r"\A\s*```(?:json)?\s*", re.IGNORECASE)
-_FIELD = re.compile(
-    r"""["']?\b(?P<key>[A-Za-z_ ]{1,30})["']?\s*:\s*"""
-    r"""(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<bare>[\w.-]{1,30}))"""
+_TOKEN = re.compile(  # of JSON, of Python, or of neither: the last string may be cut off
+    r"""\s*(?:"(?P<double>(?:[^"\\]|\\.)*+)(?:"|\Z)|'(?P<single>(?:[^'\\]|\\.)*+)(?:'|\Z)"""
+    r"""|(?P<bare>[\w.+-][\w .+-]*+)|(?P<sign>[{}\[\]:,]))""",
+    re.DOTALL,
 )
-_BRACE = re.compile(r"[{}]")
+_DEEPEST = 50  # objects and lists in one another that are read
 _decoder = json.JSONDecoder(strict=False)
 
 
-def _find_json_fields(text: str) -> list[tuple[str, str]]:
-    """Return key and value of the fields that hold a verdict, in broken objects and dicts too.
+def _read_json(text: str) -> set[str | None] | None:
+    """Return the labels that the objects in a text give, None for one that cannot be read.
 
-    Of a field in an object and one deeper in the same object only the first is returned: what is
-    deeper may be said of a part of the evidence.
+    None in place of the set: no object has a field of a verdict.
     """
-    fields: list[tuple[str, str]] = []
-    ends, start = _match_braces(text), text.find("{")
+    given, start = None, text.find("{")
     while start >= 0:
         try:
             record, end = _decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
-            end = ends.get(start, start + 1)
-            fields += _select_verdicts(_read_broken(text[start:end]))
-        else:
-            fields += _read_shallowest(record)
+            record, end = _read_broken(text, start, _DEEPEST)
+        labels = _read_record(record, _DEEPEST)
+        if labels is not None:
+            given = labels | (given or set())
         start = text.find("{", end)
-    begun = _FENCE.sub("", text).lstrip()
-    if not fields and begun.startswith("{"):  # an answer that was cut off
-        fields = _select_verdicts(_read_broken(begun))
-    return fields
+    return given
 
 
-def _match_braces(text: str) -> dict[int, int]:
-    """Return where each brace that is closed opens -> the end of its object."""
-    ends, opened = {}, []
-    for brace in _BRACE.finditer(text):
-        if brace[0] == "{":
-            opened.append(brace.start())
-        elif opened:
-            ends[opened.pop()] = brace.end()
-    return ends
+def _read_record(record: Any, depth: int) -> set[str | None] | None:
+    """Return the labels that an object gives, as ``_read_json``.
+
+    What is deeper counts only where nothing above it can be read: it may be said of the evidence.
+    """
+    if isinstance(record, list):
+        return _read_records(record, depth)
+    named = {re.sub(r"[\s-]+", "_", key.strip().lower()): value for key, value in record.items()}
+    plain = {key: value for key, value in named.items() if not _has_objects(value)}
+    nested = {key: value for key, value in named.items() if _has_objects(value)}
+    fields = {key: value for key, value in plain.items() if key in _LABEL_KEYS}
+    labels = {_read_field(key, value) for key, value in fields.items()} - {None}
+    if labels or any(_VOCABULARY.search(_normalise(_to_text(each))) for each in fields.values()):
+        return labels or {None}  # "partly true" is a verdict, "status": "success" is none
+    inner = _read_records([nested[key] for key in nested if key in _LABEL_KEYS], depth)
+    if inner and inner != {None}:
+        return inner
+    other_keys = _AFFIRMING_KEYS | _DENYING_KEYS
+    statements = {key: value for key, value in plain.items() if key in other_keys}
+    labels = {_read_field(key, value) for key, value in statements.items()} - {None}
+    if labels:
+        return labels
+    outer = _read_records([nested[key] for key in nested if key not in _LABEL_KEYS], depth)
+    if outer and outer != {None}:
+        return outer
+    return {None} if fields or statements or inner or outer else None
 
 
-def _select_verdicts(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the pairs whose key is one of a verdict, with the key as it is listed above."""
-    named = ((re.sub(r"[\s-]+", "_", key.strip().lower()), value) for key, value in pairs)
-    return [pair for pair in named if pair[0] in _LABEL_KEYS | _AFFIRMING_KEYS | _DENYING_KEYS]
+def _read_records(records: Iterable[Any], depth: int) -> set[str | None] | None:
+    """Return the labels that any of these objects and lists give."""
+    given = None
+    for record in records if depth else ():
+        labels = _read_record(record, depth - 1) if isinstance(record, dict | list) else None
+        if labels is not None:
+            given = labels | (given or set())
+    if given is None:
+        return None
+    return given - {None} or given
 
 
-def _read_broken(body: str) -> Iterator[tuple[str, str]]:
-    for match in _FIELD.finditer(body):
-        values = match.group("double", "single", "bare")
-        yield match["key"], next(value for value in values if value is not None)
+def _has_objects(value: Any) -> bool:
+    """Return whether a value is an object, or a list with objects or lists in it."""
+    items = value if isinstance(value, list) else ()
+    return isinstance(value, dict) or any(isinstance(item, dict | list) for item in items)
 
 
-def _read_shallowest(record: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the fields that hold a verdict, of the first level of an object that has any."""
-    level: list[Any] = [record]
-    while level:
-        plain, inner = [], []
-        for each in level:
-            values = each.items() if isinstance(each, dict) else enumerate(each)
-            for key, value in values:
-                if isinstance(value, dict) or (
-                    isinstance(value, list) and any(isinstance(item, dict | list) for item in value)
-                ):
-                    inner.append(value)
-                elif isinstance(key, str):
-                    plain.append((key, value if isinstance(value, str) else json.dumps(value)))
-        if fields := _select_verdicts(plain):
-            return fields
-        level = inner
-    return []
+def _to_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
 
 
-def _read_field(key: str, value: str) -> str | None:
-    text = _normalise(value)
+def _read_broken(text: str, start: int, depth: int) -> tuple[dict[str, Any], int]:
+    """Read an object that is no JSON as far as it is one; return where that ends, too.
+
+    It may be cut off, written as in Python or without quotes, or have stray commas.
+    """
+    record: dict[str, Any] = {}
+    at = start + 1
+    while token := _TOKEN.match(text, at):
+        if token["sign"] in ("}", ","):
+            at = token.end()
+            if token["sign"] == "}":
+                break
+            continue
+        colon = _TOKEN.match(text, token.end())
+        if token["sign"] or colon is None or colon["sign"] != ":":
+            break
+        name = token["double"] or token["single"] or token["bare"] or ""
+        record[name], at = _read_value(text, colon.end(), depth - 1)
+    return record, at
+
+
+def _read_value(text: str, at: int, depth: int) -> tuple[Any, int]:
+    """Read a value of a broken object; None, and nothing of the text, where there is none."""
+    token = _TOKEN.match(text, at)
+    if token is None or (token["sign"] and not (depth and token["sign"] in "{[")):
+        return None, at
+    if token["sign"] == "{":
+        return _read_broken(text, token.end() - 1, depth)
+    if token["sign"] != "[":
+        return token["double"] or token["single"] or token["bare"] or "", token.end()
+    items: list[Any] = []
+    at = token.end()
+    while token := _TOKEN.match(text, at):
+        if token["sign"] == "]":
+            return items, token.end()
+        if token["sign"] == ",":
+            at = token.end()
+            continue
+        item, end = _read_value(text, at, depth - 1)
+        if end == at:
+            break
+        items.append(item)
+        at = end
+    return items, at
+
+
+def _read_field(key: str, value: Any) -> str | None:
+    text = _normalise(_to_text(value))
     label = _read_short_verdict(text) or _read_sentences(text)
     if key in _DENYING_KEYS:
         return {TRUE: FALSE, FALSE: TRUE}.get(label or "")

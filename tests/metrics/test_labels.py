@@ -109,21 +109,53 @@ def test_reasoning_before_an_answer_changes_nothing(text: str) -> None:
         ("-1", None),
         ("NOT_ENOUGH_INFORMATION.", NOT_ENOUGH),
         ("I think true. <final_answer>False</final_answer>", "False"),
+    ],
+)
+def test_strict_reading(text: str, label: str | None) -> None:
+    assert parse_label(text) == label
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
         ('{"label": "True", "evidence": {"row": 1}}', "True"),
         ('{"label": "False", "analysis": {"correct": true}}', "False"),
         ('{"label": "False", "rows": [{"year": 1990, "status": "correct"}]}', "False"),
         ('{"verdict": "True", "steps": [{"result": "false"}]}', "True"),
-        ('{"output": {"label": "False", "reason": {"row": 3}}}', "False"),
+        ('{"is_true": false, "evidence": [{"label": "True"}]}', "False"),
         ('{"label": ["False"]}', "False"),
-        ("{'label': 'False', 'analysis': {'correct': True}}", "False"),  # not JSON
-        ('[{"label": "True"}, {"label": "False"}]', None),
-        ('The set {a: {1}} holds. {"label": "False"}', "False"),
-        ('{"label": "True", "evidence": {"row": 1', "True"),  # cut off
         ('{"label": "see below", "is_true": false}', "False"),
+        ('{"label": "it might be true", "analysis": {"correct": true}}', None),
+        # in a wrapper
+        ('{"output": {"label": "False", "reason": {"row": 3}}}', "False"),
+        ('{"status": "success", "result": {"verdict": "False"}}', "False"),
+        ('{"status": "ok", "data": {"label": "False"}}', "False"),
+        ('{"label": null, "details": {"verdict": "False"}}', "False"),
+        ('{"output": "The table shows 3", "answer": {"label": "False"}}', "False"),
+        ('{"result": {"label": "False"}, "correct": true}', "False"),
+        ('[{"label": "True"}, {"label": "False"}]', None),
+        ('[{"label": "True"}, {"label": "see above"}]', "True"),
+        # no JSON, or cut off
+        ("{'label': 'False', 'analysis': {'correct': True}}", "False"),
+        ("{'verdict': 'False', 'parts': [{'label': 'True'}]}", "False"),
+        ('{"verdict": "False", "parts": [{"label": "True"},]}', "False"),
+        ("{verdict: False, parts: [{label: True}]}", "False"),
+        ('{{"label": "True", "evidence": {"label": "False"}}}', "True"),
+        ('{"label": "True", "evidence": {"row": 1', "True"),
+        ('{"verdict": "False", "checks": {"correct": true}, "reason": "the tab', "False"),
+        ('{"verdict": "False", "parts": [{"label": "True"}]', "False"),
+        ('```json\n{"verdict": "Fal', None),
+        # with prose
+        ('The set {a: {1}} holds. {"label": "False"}', "False"),
         ('{"answer": "see below"}\nVerdict: True', None),
+        ('{"row": 3, "value": 4}\n\nConclusion: the claim is false.', "False"),
+        ('{"rows": [1, 2]}\nFalse: the revenue was 5.', "False"),
+        ('{"rows": [3]}\nVerdict: the table says 5, so the claim is false.', "False"),
+        ('{"reason": "The table says \\"label: True\\" in row 1"}\nFalse.', "False"),
     ],
 )
-def test_strict_reading(text: str, label: str | None) -> None:
+def test_json(text: str, label: str | None) -> None:
+    """Also where it is broken: what is deeper may be said of a part of the evidence."""
     assert parse_label(text) == label
 
 
