@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.declarations import Source, Sources
+from target_bench.core.errors import ConfigError
 from target_bench.core.grid import CellGrid
 
 Cell = str | int | float | bytes | None
@@ -196,7 +197,7 @@ class Retrieval:
             return replace(self, tables=self.at[k], scores=(), divides_ties=None, at=smaller)
         if len(self.tables) <= k:
             return self
-        divided = self.scores[k - 1] == self.scores[k] if self.scores else self.divides_ties
+        divided = self.scores[k - 1] == self.scores[k] if self.scores else None
         first, scores = self.tables[:k], self.scores[:k]
         return replace(self, tables=first, scores=scores, divides_ties=divided)
 
@@ -383,6 +384,8 @@ class CorpusInfo:
     data: Sources | Mapping[str, Sources] | None = None
 
     def __post_init__(self) -> None:
+        if not self.splits:
+            raise ConfigError(f"corpus {self.name}: splits=(): expected a split, as ('test',)")
         object.__setattr__(self, "title", self.title or self.name)
         if not self.source and (sources := self.sources(self.splits[0])):
             object.__setattr__(self, "source", sources[0].address)

@@ -140,7 +140,7 @@ def score_again(
         observer=observer,
         confirm=confirm,
     )
-    if again.folder != result.folder:
+    if again.folder != result.folder.resolve():
         # The prompt is left out of the options above, as its file may be gone or edited by now.
         with again.run.locked(observer.waiting):
             command = again.run.manifest.command.model_copy(update={"prompting": prompting})

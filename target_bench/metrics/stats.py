@@ -104,8 +104,9 @@ def _bound_share(share: float, variance: float, n: int, kish_n: float) -> tuple[
     if variance <= _CONSTANT or not 0 < share < 1:  # no two queries differ
         unseen = _bound_unseen(kish_n)
         return share - share * unseen, share + (1 - share) * unseen
-    # values that lie close together say little of rare ones that do not, so one query as far
-    # apart as queries can be is added; for right-or-wrong queries it changes nothing
+    # Values that lie close together say little of rare ones that do not. So one query more is
+    # counted, with the largest variance at this share, that of right-or-wrong queries, whose
+    # interval stays Wilson's.
     most = share * (1 - share)
     padded = (n * variance + most) / (n + 1)
     return _wilson(share, n * most / padded)

@@ -179,11 +179,11 @@ def _find_cached_commit(name: str, commit: str | None, folder: Path) -> str | No
         return None
     if isinstance(modules, str):
         return Path(modules).parent.name
-    # Where it is not known whether it has a ``modules.json``, another library has fetched some of
-    # its files, and without that one its vectors would be others.
-    if isinstance(config, str) and modules is not None:
-        return Path(config).parent.name
-    return None
+    # The cache may know that a model has no such file, which is an object that is no text; None: it
+    # does not know, for another library has fetched some files. Vectors without a ``modules.json``
+    # that the model has would be others.
+    is_known_absent = modules is not None
+    return Path(config).parent.name if isinstance(config, str) and is_known_absent else None
 
 
 def find_file(model: Path | HubModel, file: str) -> Path | None:

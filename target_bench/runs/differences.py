@@ -261,7 +261,8 @@ def check_same_slices(
 ) -> None:
     """Raise ``DataError`` unless each query has the same value of these properties in all runs.
 
-    Rankings are reused without the properties of their queries, so these can differ.
+    Rankings are reused without the properties of their queries, so these can differ. A property
+    that the first run lacks makes no parts, and one that another run lacks contradicts nothing.
     """
     first, *others = results
     properties = set(names)
@@ -269,8 +270,8 @@ def check_same_slices(
         properties.add("db_id")
     for name in sorted(properties):
         for other in others:
-            theirs = other.per_query.properties.get(name)
-            if theirs is not None and theirs != first.per_query.properties.get(name):
+            mine, theirs = (run.per_query.properties.get(name) for run in (first, other))
+            if mine is not None and theirs is not None and mine != theirs:
                 raise DataError(
                     f"{first.folder.name} and {other.folder.name} differ in the {name} of their "
                     "queries. To see a property of answers, show one run: target-bench runs show "

@@ -92,8 +92,8 @@ def read_run_file(path: Path, dataset: Dataset) -> RunFile:
     n_scored = n_rising = 0
     for entry in parse(release, path, names):
         earlier = retrievals.get(entry.query_id)
-        # A run asks again after a failure, and for the smaller cutoffs; a second ranking of another
-        # kind is a fault of the file.
+        # A run asks again after a failure, and for the smaller cutoffs, where a query may fail too;
+        # a second ranking of another kind is a fault of the file.
         was_asked_again = earlier is not None and (
             earlier.error is not None
             or (not earlier.at and (bool(entry.at) or entry.error is not None))
@@ -132,7 +132,8 @@ class _Names:
         self._queries = {query.id: query.id for query in dataset.queries}
         self._tables = {t.table_id: t for t in ids if t.database_id == "0"}
         if is_encoded:  # by our own export; other tools write names as they are
-            # A mark after an escape composes with its last letter, as in %1F and a dot above.
+            # Names in the file are composed, also across an escape: the F of %1F and an accent that
+            # follows it become one character.
             self._queries |= {compose(to_word(query_id)): query_id for query_id in [*self._queries]}
             self._tables |= {compose(name): t for t, name in to_words(ids).items()}
 

@@ -351,6 +351,11 @@ def test_records_without_columns_are_told_how_to_name_them(server: Server) -> No
     assert advice in str(done.exception)
 
 
+def test_a_corpus_has_a_split() -> None:
+    with pytest.raises(ConfigError, match=r"corpus shop: splits=\(\): expected a split"):
+        CorpusInfo("shop", splits=())
+
+
 def test_files_of_several_configurations(server: Server) -> None:
     server.copies["me/two"] = {
         f"{name}/test.csv": b'q,a,t\nwho?,Ann,"[[""n""], [""Ann""]]"\n' for name in ("x", "y")

@@ -253,6 +253,35 @@ def test_other_questions_of_a_model_are_dropped_with_the_reason(
     assert questions.dropped == {reason: 1}
 
 
+def test_a_cell_of_which_comparing_leaves_nothing_names_no_row() -> None:
+    """What stands in brackets is left out of names."""
+    players = _table("players", ["Name", "Status", "Goals"], ["Ann", "(retired)", 3], ["Bo", "", 4])
+    goals = {"row": 1, "column": "Goals", "value": "3"}
+    record = {
+        "question": "How many goals has the retired one?",
+        "answer": ["3"],
+        "cells": [{"row": 1, "column": "Status", "value": "(retired)"}, goals],
+    }
+    reply = Writer(json.dumps({"questions": [record]}))
+    assert ask(MemoryCorpus([players]), 9, generator=reply).dropped == {NAMELESS: 1}
+
+
+def test_tables_whose_ids_look_alike_are_asked_about_apart() -> None:
+    tables = [
+        Table(TableId(*pair), FILMS.header, FILMS.rows, {"title": title})
+        for pair, title in ((("a", "b/c"), "Thrillers"), (("a/b", "c"), "Westerns"))
+    ]
+    titles: list[str] = []
+
+    class Titles(Writer):
+        def generate(self, request: GenerationRequest) -> Generation:
+            titles.append(request.query_id)
+            return super().generate(request)
+
+    ask(MemoryCorpus(tables), 9, generator=Titles(""))
+    assert len(set(titles)) == 2
+
+
 @pytest.mark.parametrize("answer", ["30", "-30", "2", "404", "202", "187"])
 def test_an_answer_may_be_computed_from_two_cells(answer: str) -> None:
     """Their difference either way, number, sum, mean and minimum."""

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench.core.errors import DataError
+from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Query, TableId
 from target_bench.data.load import load
 from target_bench.reporting.compare import compare
@@ -139,3 +139,8 @@ def test_rankings_are_compared_by_what_both_know(tmp_path: Path) -> None:
         compare(runs, ["recall@10"], slices=["level"])
     _run(tmp_path, "retrieval", "bm25", level="high")
     assert len(compare(runs, ["recall@10"], slices=["level"]).rows) == 4
+    without = TARGET(("retrieval", "mini"), out=tmp_path / "other", observer=Recorder())
+    bare = without.run("random")[0].folder
+    assert len(compare([runs[0], bare], ["recall@10"], slices=["level"]).rows) == 4
+    with pytest.raises(ConfigError, match="have no property 'level'"):
+        compare([bare, runs[0]], ["recall@10"], slices=["level"])

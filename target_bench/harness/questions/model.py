@@ -1,5 +1,6 @@
 """Questions that a generator writes, kept where the table holds their answer."""
 
+import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -106,7 +107,7 @@ class ModelWriter:
         views = list(islice(self._select_tables(tables), self._n_tables))
         replies = self._ask([_make_request(view) for view in views])
         for view in views:
-            for record in self._read_records(replies[str(view.table.id)]):
+            for record in self._read_records(replies[_name_request(view.table.id)]):
                 try:
                     yield _check_question(view, record)
                 except _DroppedError as error:
@@ -155,8 +156,13 @@ class _DroppedError(Exception):
     """The reason why a question is dropped."""
 
 
+def _name_request(table: TableId) -> str:
+    """Return the query id of the request about a table; ``a/b/c`` could be of two."""
+    return json.dumps([*table])
+
+
 def _make_request(view: TableView) -> GenerationRequest:
-    """Return a request whose query id is that of the table."""
+    """Return the request for questions about a table."""
     header = ["row", *view.table.header]
     rows = [[str(i), *row] for i, row in enumerate(view.rows[:_SHOWN_ROWS], start=1)]
     lines = [" | ".join(" ".join(cell.split()) for cell in row) for row in [header, *rows]]
@@ -165,7 +171,7 @@ def _make_request(view: TableView) -> GenerationRequest:
     )
     messages = (Message("user", prompt),)
     return GenerationRequest(
-        str(view.table.id), "ask", messages, prompt, answer_schema=_REPLY_SCHEMA
+        _name_request(view.table.id), "ask", messages, prompt, answer_schema=_REPLY_SCHEMA
     )
 
 
@@ -235,8 +241,10 @@ def _find_keys(
     keys: dict[int, set[str]] = defaultdict(set)
     for (row, _), cell in cells.items():
         words = " ".join(split_words(cell))
-        if words and f" {words} " in padded_question and normalize(cell) not in answers:
-            keys[row].add(normalize(cell))
+        normalized = normalize(cell)  # nothing is left of "(retired)"
+        is_named = words and f" {words} " in padded_question
+        if is_named and normalized and normalized not in answers:
+            keys[row].add(normalized)
     return frozenset(max(keys.values(), key=len, default=()))
 
 

@@ -185,7 +185,8 @@ def _plan_answers(
         planned = _add_estimates(planned, ranked.estimates)
         if ranked.state != "finished" and planned.state == "finished":
             planned = replace(planned, state="unfinished")  # rankings are asked or timed again
-    # Where an estimate fails, so does the cell, and says why; each may cost money by itself.
+    # Where an estimate fails, so does the cell, and says why. The other one is shown all the same,
+    # for it may cost money by itself.
     requests_left = judgements_left = None
     with suppress(ConfigError, PluginError, StoreError), guard_plugin("task", task, "planning"):
         judgements_left = _estimate_judge(task, generator, dataset, rankings_folder, planned.folder)

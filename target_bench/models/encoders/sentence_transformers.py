@@ -179,14 +179,10 @@ class SentenceTransformers(LocalModel, Encoder):
         Raises:
             ConfigError: there is no such model or device.
         """
-        settings = {**get_constructor_arguments(self), "device": self._device_type}
-        if "batch_size" in settings:
-            settings["batch_size"] = self._n_at_once
-        if "model" in settings:
-            settings["backend"] = "torch"  # which stored runs name as a setting
-        if "model" in settings and isinstance(self.weights, Path):
+        settings = dict(get_constructor_arguments(self))
+        if "model" in settings and isinstance(self.weights, Path):  # MiniLM has no such argument
             settings["model"] = f"sha256:{self.revision()}"
-        return settings
+        return {**settings, "device": self._device_type, "batch_size": self._n_at_once}
 
     def notes(self) -> Sequence[str]:
         """Return notes on lack of memory, and a pooling that is only a default."""
