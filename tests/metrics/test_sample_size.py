@@ -13,6 +13,7 @@ from target_bench.metrics.stats import (
     detectable,
     detectable_difference,
     power,
+    randomization_tests,
 )
 from target_bench.runs.slicing import make_mean
 
@@ -33,15 +34,16 @@ def test_power_is_that_of_all_outcomes(n: int, effect: float, share: float) -> N
 
 @pytest.mark.parametrize(("n", "share", "size"), [(230, 0.3, 1), (7, 0.9, 1), (100, 0.5, 0.5)])
 def test_difference_is_found_in_80_of_100_samples(n: int, share: float, size: float) -> None:
-    """With the sign test."""
+    """With the test of ``compare``."""
     effect = detectable_difference(n, share, size)
     assert effect is not None
     gain = effect / size
     share = max(share, gain)
     generator = np.random.default_rng(0)
     chances = [(share + gain) / 2, (share - gain) / 2, 1 - share]
-    wins, losses, _ = generator.multinomial(n, chances, size=4000).T
-    p_values = 2 * binom.cdf(np.minimum(wins, losses), wins + losses, 0.5)
+    drawn = generator.choice([size, -size, 0.0], p=chances, size=(4000, n))
+    values = np.vstack([drawn, np.zeros((1, n))])
+    p_values = np.array(randomization_tests(values, [(i, 4000) for i in range(4000)]))
     assert (p_values < 0.05).mean() == pytest.approx(0.8, abs=0.02)
 
 

@@ -12,7 +12,7 @@ from target_bench.core.registry import make_task
 from target_bench.core.text_tables import count_noun
 from target_bench.harness.score import Floats, Scores
 from target_bench.metrics.scores import find_spec, list_answer_metrics, list_ranking_metrics
-from target_bench.metrics.stats import holm, randomization_test
+from target_bench.metrics.stats import holm, randomization_tests
 from target_bench.reporting.leaderboard.archive import SubmittedRun
 from target_bench.reporting.leaderboard.verify import Submission
 
@@ -93,7 +93,10 @@ def compare_with_best(order: Sequence[str], values: Mapping[str, Floats]) -> dic
         for system in order[1:]
         if system in values and (np.isnan(values[system]) == np.isnan(best)).all()
     ]
-    p_values = [randomization_test(values[system], best)[0] for system in others]
+    if not others:
+        return {}
+    matrix = np.stack([values[system] for system in (order[0], *others)])[:, ~np.isnan(best)]
+    p_values = randomization_tests(matrix, [(0, i + 1) for i in range(len(others))])
     return dict(zip(others, holm(p_values), strict=True))
 
 

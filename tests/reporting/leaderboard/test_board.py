@@ -8,7 +8,6 @@ import pytest
 from scipy.stats import binomtest
 
 from target_bench.core.metric import Score
-from target_bench.metrics.stats import compare
 from target_bench.reporting.leaderboard.board import compare_with_best, make_boards
 from target_bench.reporting.leaderboard.verify import Submission
 from tests.reporting.leaderboard.small import (
@@ -74,13 +73,13 @@ def test_columns_rows_and_ranks() -> None:
 def test_systems_are_tested_against_the_best() -> None:
     """Golden: sign tests by scipy, Holm by hand over three systems.
 
-    Of 20 queries 1, 11 and 13 differ, all in favour of the best.
+    Of 20 queries 1, 11 and 17 differ, all in favour of the best.
     """
     values = {
         name: (np.arange(20) < right).astype(np.float64)
-        for name, right in {"a": 19, "b": 18, "c": 8, "d": 6}.items()
+        for name, right in {"a": 19, "b": 18, "c": 8, "d": 2}.items()
     }
-    against_a = sorted(binomtest(n, n).pvalue for n in (1, 11, 13))
+    against_a = sorted(binomtest(n, n).pvalue for n in (1, 11, 17))
     expected = [3 * against_a[0], 2 * against_a[1], against_a[2]]
     p_values = compare_with_best(list(values), values)
     assert [p_values[name] for name in "dcb"] == pytest.approx(expected)
@@ -90,13 +89,6 @@ def test_systems_are_tested_against_the_best() -> None:
     assert compare_with_best(["bleu", "a", "b"], known) == {}
     assert compare_with_best(["a", "b"], {"a": ones}) == compare_with_best([], {}) == {}
     assert compare_with_best(["a", "b"], {**known, "b": np.full(30, np.nan)}) == {}
-
-
-def test_p_is_that_of_compare() -> None:
-    generator = np.random.default_rng(2)
-    best, other = generator.random((2, 40))
-    best[:5] = other[:5] = nan
-    assert compare_with_best(["a", "b"], {"a": best, "b": other}) == {"b": compare(other, best).p}
 
 
 @pytest.mark.parametrize("metric", ["complete_recall", "set_f1"])
