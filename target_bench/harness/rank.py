@@ -113,9 +113,10 @@ def _ask_retriever(
     n_asked, seconds, size = 0, 0.0, get_batch_size(plugin)
     watch, embed = CacheWatch(), None
     try:
-        embed = StageTime(_embed(retriever, dataset, observer), watch.take_hits())
-        observer.stage(f"{retriever.label}: retrieve", total=len(todo))
+        # The log first: a folder that cannot be written is reported before work that may be paid.
         with run.open_to_append(RANKINGS, rankings) as append:
+            embed = StageTime(_embed(retriever, dataset, observer), watch.take_hits())
+            observer.stage(f"{retriever.label}: retrieve", total=len(todo))
             while n_asked < len(todo):
                 batch = todo[n_asked : n_asked + size]
                 most_failures = None if any_done else MOST_FAILURES - n_asked

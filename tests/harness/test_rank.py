@@ -1,6 +1,8 @@
 """A retriever that fails: what is kept, what is said, and how a run goes on."""
 
+import errno
 import json
+import os
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -9,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from target_bench.core.errors import ConfigError, PluginError
+from target_bench.core.errors import ConfigError, PluginError, StoreError
 from target_bench.core.schema import Corpus, TableId
 from target_bench.data.load import load
 from target_bench.data.selection import select_queries
 from target_bench.harness.run_notes import add_notes
 from target_bench.runs.result import Result, read_run
 from target_bench.runs.run import open_run
-from tests.builders import Recorder, first_manifest, messages_of
+from tests.builders import Counting, Recorder, first_manifest, messages_of
 from tests.target import TARGET
 
 QUERIES = select_queries(load("mini"), "retrieval").queries
@@ -320,6 +322,24 @@ class Interrupted(Fragile):
 
     def notes(self) -> list[str]:
         return [f"{self.asked[0]!r} was the first query"]
+
+
+def test_a_log_that_cannot_be_written_is_told_before_the_corpus_is_embedded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Embedding may be paid."""
+    open_file = os.open
+
+    def refuse_log(path: Any, *arguments: Any) -> int:
+        if Path(path).name == "retrieval.jsonl":
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return open_file(path, *arguments)
+
+    monkeypatch.setattr(os, "open", refuse_log)
+    retriever = Counting()
+    with pytest.raises(StoreError, match=r"retrieval\.jsonl cannot be written"):
+        _run(tmp_path, retriever)
+    assert retriever.embedded == []
 
 
 @pytest.mark.parametrize(
