@@ -43,8 +43,11 @@ def sample_queries(queries: Sequence[Query], n: int) -> tuple[Query, ...]:
 
 
 def limit_queries(dataset: Dataset, n: int | None) -> Dataset:
-    """Return the dataset with a sample of n queries, the same in every run; None: all."""
-    if n is None:
+    """Return the dataset with a sample of n queries, the same in every run; all if it has no more.
+
+    With all of them, the request for the dataset has no limit.
+    """
+    if n is None or n >= len(dataset.queries):
         return dataset
     request = {**dataset.request, "limit": n}
     return replace(dataset, queries=sample_queries(dataset.queries, n), request=request)

@@ -74,9 +74,8 @@ def group_by_queries_and_cutoffs(results: Iterable["Result"]) -> list[list["Resu
 
 
 def is_sampled(result: "Result") -> bool:
-    """Return whether ``--limit`` left queries out, or asked for just as many as there are."""
-    limit = result.command.limit
-    return limit is not None and limit == result.run.manifest.n_queries
+    """Return whether ``--limit`` left queries out."""
+    return result.command.limit is not None
 
 
 def write_title(results: Sequence["Result"]) -> str:

@@ -51,7 +51,7 @@ def test_a_sample_of_the_queries_is_marked(inside: Inside) -> None:
     gated = inside("gate", "bm25", "--run", "random").out
     assert sentence in " ".join(gated.split())
     out = ("--out", "whole")
-    assert "sample" not in inside.good(*run, "--limit", "1000", *out)
+    assert "sample" not in inside.good(*run, "--limit", "280", *out)
     assert "sample of" not in inside.good("compare", "whole")
     assert "(sample)" not in inside.good("runs", "list", *out)
 
