@@ -3,15 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError, StoreError, TargetBenchError
+from target_bench.core.identity import used_packages
 from target_bench.core.metric_function import MetricLike, check_metrics, resolve_metric
 from target_bench.core.observer import Observer
 from target_bench.core.registry import find_task, make_task, spell_task
 from target_bench.core.run_config import OPTIONS, RunConfig
 from target_bench.core.schema import Dataset, Generation, Query, Retrieval
+from target_bench.core.task import Task
 from target_bench.core.text_tables import list_first
 from target_bench.data.load import load_once
 from target_bench.data.selection import limit_queries, select_queries
@@ -136,7 +138,7 @@ def score_again(
         made,
         dataset,
         retriever,
-        _use_stored_answers(result),
+        _use_stored_answers(result, made),
         observer=observer,
         confirm=confirm,
     )
@@ -194,8 +196,8 @@ def _use_stored_rankings(result: Result) -> System:
     return System(label, result.identity.any_retriever, look_up=rank, name=name)
 
 
-def _use_stored_answers(result: Result) -> System:
-    """Return the system of the answers of a run."""
+def _use_stored_answers(result: Result, task: Task[Any]) -> System:
+    """Return the system of the answers of a run, which a task scores."""
     stored, identity = result.run.answers, result.identity
 
     def answer(query: Query) -> Generation:
@@ -207,6 +209,7 @@ def _use_stored_answers(result: Result) -> System:
         look_up=answer,
         prompt=identity.prompt,
         name=result.command.generator_name,
+        packages=used_packages(task),
     )
 
 

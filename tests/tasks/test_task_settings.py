@@ -116,6 +116,13 @@ def test_runs_of_settings(tmp_path: Path) -> None:
     assert specs == ["text_to_sql", "text_to_sql:engine=duckdb"]
 
 
+def test_another_engine_is_recorded_of_a_run_that_is_scored_again(tmp_path: Path) -> None:
+    plain = _run(tmp_path, "SQL")
+    duck = score_again(read_run(plain.folder), "sql:engine=duckdb", observer=Recorder())
+    assert duck.folder != plain.folder
+    assert "duckdb" in duck.run.manifest.environment["used_packages"]
+
+
 def test_a_stored_run_keeps_its_settings(tmp_path: Path) -> None:
     """It is scored again, and answered again, as it was asked for, unless told otherwise."""
     first = _run(tmp_path, "SQL:engine=duckdb")
