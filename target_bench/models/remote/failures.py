@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 Kind = Literal[
     "authentication",
@@ -64,6 +64,7 @@ _KINDS_BY_CLASS: Mapping[str, Kind] = {  # of OpenAI and similar clients, httpx 
     "TimeoutError": "timeout",
     "TimeoutException": "timeout",
     "Timeout": "timeout",
+    "ConnectTimeout": "timeout",  # of requests, where it is a ConnectionError first
     "APIConnectionError": "connection",
     "ConnectionError": "connection",
     "TransportError": "connection",
@@ -107,11 +108,11 @@ def classify_error(error: BaseException, with_schema: bool = False) -> Failure |
             return cause
         names = [cls.__name__ for cls in type(cause).__mro__]
         kind = next((_KINDS_BY_CLASS[name] for name in names if name in _KINDS_BY_CLASS), None)
-        status = getattr(cause, "status_code", None)
+        response = getattr(cause, "response", None)  # httpx and requests have the status there
+        status = getattr(cause, "status_code", None) or getattr(response, "status_code", None)
         if isinstance(status, int) and 400 <= status < 600:
-            failure = classify_reply(
-                status, getattr(cause, "body", None) or str(cause), with_schema
-            )
+            body = getattr(cause, "body", None) or _read_json(response) or str(cause)
+            failure = classify_reply(status, body, with_schema)
             return Failure(kind, failure.message) if kind else failure
         if kind:
             root = cause
@@ -121,6 +122,14 @@ def classify_error(error: BaseException, with_schema: bool = False) -> Failure |
             return Failure(kind, message, hopeless=kind == "connection")
         cause = cause.__cause__
     return None
+
+
+def _read_json(response: Any) -> object:
+    """Return the JSON of a response of any client; None if it has none, or was not read."""
+    try:
+        return response.json()
+    except Exception:  # of other people's code
+        return None
 
 
 def classify_reply(status: int, body: object, with_schema: bool = False) -> Failure:
