@@ -37,7 +37,7 @@ class Scorer(LocalModel):
 
     def load(self) -> None:
         """Load the model, and start the count of pairs again."""
-        assert self.loaded
+        _ = self.loaded  # read here, to raise here
         self._n_pairs = self._n_cut = 0
 
     def scores(self, pairs: Sequence[tuple[str, str]]) -> Floats:

@@ -80,7 +80,7 @@ class BARTScore(MeanOverAnswers):
                 raise MissingExtraError(package, "transformers", "the metric bartscore")
         self._model = _Bart(model)
         try:
-            assert self._model.loaded
+            _ = self._model.loaded  # read here, to raise here
             revision = self._model.revision()[:12]
         except ConfigError as error:
             raise ConfigError(

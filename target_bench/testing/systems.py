@@ -52,7 +52,7 @@ class RetrieverContract(Contract):
                 f"{type(retriever).__name__} declares reads_gold: it is a bound and no system, and "
                 "the checks have no gold tables. Run it: target-bench run mini --retriever NAME"
             )
-        assert self._rankings
+        _ = self._rankings  # made here, to raise here
 
     def top_k(self) -> None:
         """It returns at most `top_k` tables, best first: the first ones of every longer ranking.

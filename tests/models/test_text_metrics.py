@@ -1,5 +1,7 @@
 """Metrics, by a model, of answers that hold tables: small models, and what they say themselves."""
 
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -55,6 +57,27 @@ def bart(tmp_path_factory: pytest.TempPathFactory) -> str:
     )
     transformers.BartForConditionalGeneration(config).save_pretrained(folder)
     return str(folder)
+
+
+def test_a_folder_without_a_model_is_refused_at_once_also_by_optimized_python(
+    tmp_path: Path,
+) -> None:
+    """``python -O`` leaves assertions out."""
+    code = f"""
+from target_bench.core.errors import ConfigError
+from target_bench.models.cross_encoder import Scorer
+from target_bench.models.text_metrics import BARTScore
+for load in (Scorer({str(tmp_path)!r}).load, lambda: BARTScore({str(tmp_path)!r})):
+    try:
+        load()
+    except ConfigError as error:
+        print(error)
+"""
+    printed = subprocess.check_output([sys.executable, "-O", "-c", code], text=True)
+    of_scorer, of_bartscore = printed.splitlines()
+    assert "holds no model" in of_scorer
+    assert "holds no model" in of_bartscore
+    assert "Download facebook/bart-large-cnn" in of_bartscore
 
 
 def test_bartscore_is_the_likelihood_of_the_reference(bart: str) -> None:

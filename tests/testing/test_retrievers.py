@@ -3,6 +3,8 @@
 import json
 import random
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -320,3 +322,20 @@ class Shared:
         encoding="utf-8",
     )
     expect_fault(retriever_checks, f"{path}:Shared", "corpora", "not the id of a table")
+
+
+def test_optimized_python_asks_the_retriever_in_the_first_check() -> None:
+    """``python -O`` leaves assertions out."""
+    code = """
+from target_bench import Retriever
+from target_bench.testing import CheckError, check_retriever
+class Nothing(Retriever):
+    def embed_corpus(self, corpus): ...
+    def retrieve(self, query, top_k): return None
+try:
+    check_retriever(Nothing)
+except CheckError as error:
+    print(error)
+"""
+    printed = subprocess.check_output([sys.executable, "-O", "-c", code], text=True)
+    assert printed.splitlines()[1] == "  failed  basics"
