@@ -237,9 +237,21 @@ def test_chat_templates(
 
 def test_a_lone_surrogate_is_read_as_a_question_mark(folder: Path) -> None:
     generator = Transformers(str(folder), max_new_tokens=2)
+    seen: list[str] = []
+    generator._loaded._tokenizer = _Listening(generator._loaded._tokenizer, seen)
+    answers = generator._loaded.generate
+    prompts: list[list[int]] = []
+
+    def generate(batch: Sequence[Any]) -> list[Generation]:
+        prompts.extend(prompt.ids for prompt in batch)
+        return answers(batch)
+
+    generator._loaded.generate = generate  # type: ignore[method-assign]
     for text in ("w5 ?", "w5 \ud83d"):
         answer = generator.generate(GenerationRequest("q", "qa", (Message("user", text),), ""))
         assert answer.error is None
+    assert seen == ["w5 ?", "w5 ?"]
+    assert prompts == [[WORDS.index(word) for word in ("<s>", "w5", "<unk>")]] * 2
 
 
 def test_a_template_that_fails_costs_one_query(tmp_path: Path) -> None:

@@ -120,12 +120,6 @@ def test_failures_are_named_by_their_kind_and_cost_one_query(
     assert [a.error for a in answers] == [None] * 5
 
 
-def test_a_lone_surrogate_is_sent_as_a_question_mark(make: Make, server: OpenAIServer) -> None:
-    request = GenerationRequest("q", "qa", (Message("user", "half a \ud83d"),), "q")
-    answer = make(server).generate(request)
-    assert (answer.text, answer.error) == ("answer to half a ?", None)
-
-
 def test_a_recorded_answer_is_never_asked_for_again(make: Make, server: OpenAIServer) -> None:
     first = _answers(make(server), 10)
     assert not any(answer.cached for answer in first)
