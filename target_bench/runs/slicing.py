@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from target_bench.runs.result import Result
 
 Properties = Mapping[str, Sequence[Any]]
-"""Property of queries -> its value for each query; None for a query without one."""
+"""Property of queries -> its value for each query; None or NaN for a query without one."""
 
 Mask = NDArray[np.bool_]
 
@@ -65,8 +65,8 @@ def read_properties(queries: Sequence[Query]) -> dict[str, list[Any]]:
 class Partition:
     """The parts that the values of one property make of n queries."""
 
-    # the values without None: numbers ascending, words of difficulty from easy to hard, other
-    # texts by alphabet and number (``<5``, ``5-9``, ``10+``)
+    # the values without None and NaN: numbers ascending, words of difficulty from easy to hard,
+    # other texts by alphabet and number (``<5``, ``5-9``, ``10+``)
     values: Sequence[Any]
     codes: NDArray[np.intp]  # (n,) the index of each query's value, -1 for a query without one
 
@@ -99,10 +99,15 @@ class Partition:
 def divide(values: Sequence[Any]) -> Partition:
     """Divide queries by the values of a property; ``1``, ``1.0`` and ``True`` are three values."""
     typed = [(type(value).__name__, value) for value in values]
-    distinct = sorted({pair for pair in typed if pair[1] is not None}, key=_sort_key)
+    distinct = sorted({pair for pair in typed if _is_value(pair[1])}, key=_sort_key)
     index = {pair: i for i, pair in enumerate(distinct)}
     codes = np.array([index.get(pair, -1) for pair in typed], dtype=np.intp)
     return Partition([value for _, value in distinct], codes)
+
+
+def _is_value(value: Any) -> bool:
+    """Return whether a query has a value: neither None nor NaN, which no value is equal to."""
+    return value is not None and not (isinstance(value, float) and isnan(value))
 
 
 def divide_by(properties: Properties, name: str) -> Partition:
@@ -214,7 +219,7 @@ def _apply(condition: Condition, properties: Properties) -> dict[str, Mask]:
         holds = masks[condition.value] ^ (condition.operator == "!=")
     else:
         compare, bound = _OPERATORS[condition.operator], _read_bound(condition, values)
-        found = [value is not None and compare(value, bound) for value in values]
+        found = [_is_value(value) and compare(value, bound) for value in values]
         holds = np.array(found, np.bool_)
     if not holds.any():
         listed = list_first([*masks], _SHOWN)

@@ -202,6 +202,14 @@ def test_queries_without_a_value_are_a_part_of_their_own() -> None:
     assert list(divide(["a", None]).masks(include_none=False)) == ["a"]
 
 
+def test_nan_is_no_value() -> None:
+    column = [1.0, float("nan"), 2.0, float("nan"), None]
+    divided = divide(column)
+    assert (list(divided.values), divided.codes.tolist()) == ([1, 2], [0, -1, 1, -1, -1])
+    (other,) = select_parts({"x": column}, [parse_condition("x!=1")], 5).values()
+    assert other.tolist() == [False, False, True, False, False]
+
+
 def test_a_mean_is_over_the_queries_that_have_a_value() -> None:
     spec, values = MetricSpec("m"), np.array([1, 0, 1, np.nan, np.nan])
     both = (make_mean("m", values[:n], spec) for n in (5, 3))
