@@ -44,17 +44,20 @@ def folder_of(
         return Path(root) / name
     from target_bench.data import download
 
-    if downloaded := download.find_download(info, split):
+    downloaded = download.find_download(info, split)
+    is_fetched = bool(info.sources(split)) and not download.is_offline()
+    searched = [str(Path(each) / name) for each in (data_dir, root) if each]
+    if searched and (downloaded or is_fetched):  # the user may mean files that lie elsewhere
+        what = f"read from {downloaded}" if downloaded else "fetched"
+        (observer or Observer()).warning(
+            f"{info.name} is {what}: there is no folder {' or '.join(searched)} with the files of "
+            f"{info.source}"
+        )
+    if downloaded:
         return downloaded
     if not (info.files or info.fetched_splits):
         return folder_of_code(plugin)
-    if info.sources(split) and not download.is_offline():
-        searched = [str(Path(each) / name) for each in (data_dir, root) if each]
-        if searched:  # the user may mean files that lie elsewhere
-            (observer or Observer()).warning(
-                f"{info.name} is fetched: there is no folder {' or '.join(searched)} with the "
-                f"files of {info.source}"
-            )
+    if is_fetched:
         return download.fetch(info, [split], observer).folder
     where = f"${ENVIRONMENT}/{name}: {Path(root) / name} is not a folder" if root else ""
     raise _explain_missing(plugin, where or f"the data of corpus {name} is not here.", split)

@@ -61,14 +61,20 @@ def test_a_corpus_by_name_is_fetched_on_first_use(
 def test_a_folder_of_data_without_the_corpus_is_told(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before it is fetched in its place; a folder that has it is read, and nothing said."""
+    """Where it is fetched, now or before; a folder that has it is read, and nothing said."""
     (tmp_path / "data" / "fetaqa").mkdir(parents=True)
     monkeypatch.setenv("TARGET_BENCH_DATA", str(tmp_path / "data"))
     heard = Recorder()
     load("ottqa", observer=heard)
-    assert [str(tmp_path / "data" / "ottqa") in warning for warning in heard.warnings] == [True]
     load("ottqa", observer=heard)
+    fetched, read = heard.warnings
+    missing = f"there is no folder {tmp_path / 'data' / 'ottqa'} with the files of "
+    assert fetched.startswith(f"ottqa is fetched: {missing}")
+    folder = download.find_download(OTTQA, "validation")
+    assert read.startswith(f"ottqa is read from {folder}: {missing}")
     heard = Recorder()
+    load("mini", observer=heard)
+    assert heard.warnings == []
     load("mini", distractors=["spider:n=1"], data_dir=tmp_path, observer=heard)
     (warning,) = heard.warnings
     assert str(tmp_path / "spider") in warning
