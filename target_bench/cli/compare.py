@@ -8,7 +8,7 @@ import typer
 
 from target_bench.cli import options
 from target_bench.cli.options import argument, option
-from target_bench.cli.output import check_output, expand_patterns, fold_notes, print_json
+from target_bench.cli.output import check_output, find_finished_runs, fold_notes, print_json
 from target_bench.cli.progress import TerminalObserver
 from target_bench.core.errors import ConfigError
 from target_bench.core.run_config import RUNS
@@ -66,7 +66,7 @@ def compare(
     from target_bench.reporting.sentences import describe_comparison
 
     comparison = compare_runs(
-        expand_patterns(runs),
+        find_finished_runs(runs),
         metrics or (),
         baseline,
         slices or (),
@@ -148,7 +148,7 @@ def _find_named_runs(runs: Sequence[str], shared: Sequence[str]) -> list[Path]:
     from target_bench.core.text_tables import say_wrapped
     from target_bench.reporting.compare import find_runs
 
-    folders, notes = find_runs(expand_patterns(runs), RUNS, shared)
+    folders, notes = find_runs(find_finished_runs(runs), RUNS, shared)
     for note in notes:
         say_wrapped(note)
     return folders

@@ -7,7 +7,7 @@ import typer
 
 from target_bench.cli import options
 from target_bench.cli.options import argument, option
-from target_bench.cli.output import expand_patterns, fold_notes, print_as
+from target_bench.cli.output import expand_pattern, fold_notes, print_as
 from target_bench.core.errors import ConfigError
 from target_bench.core.run_config import RUNS
 
@@ -59,7 +59,7 @@ def gate(
     every_note: options.Notes = False,
 ) -> None:
     """Check the rules, write the files, print the table."""
-    run, *others = expand_patterns([run, *context.args])
+    run, *others = [name for each in (run, *context.args) for name in expand_pattern(each)]
     if others:
         raise ConfigError(
             f"--run is one run, and {1 + len(others)} are named: {', '.join([run, *others])}. If a "

@@ -169,31 +169,35 @@ def check_output(path: Path, option: str, example: str) -> None:
         )
 
 
-def expand_patterns(runs: Sequence[str]) -> list[str]:
-    """Return the runs that are named; of a pattern such as ``runs/*``, those that are finished.
+def expand_pattern(run: str) -> list[str]:
+    """Return a name, or what a pattern matches: of ``runs/*`` the runs, unless none is one."""
+    if os.path.lexists(run):  # a name may have brackets
+        return [run]
+    from target_bench.runs.manifest import read_key
 
-    A shell replaces a pattern by names: several are one if no other run of their folder begins as
-    they do.
-    """
-    from target_bench.runs.find import is_folder_of_runs, list_run_folders
+    matches = sorted(glob(run))  # noqa: PTH207 (/abs/*)
+    folders = [name for name in matches if read_key(Path(name)) and Path(name).is_dir()]
+    return folders or matches or [run]
+
+
+def find_finished_runs(runs: Sequence[str]) -> list[str]:
+    """Return the runs that are named; of a pattern those that are finished, if any is."""
     from target_bench.runs.run import Run
 
-    named = [name for run in runs for name in sorted(glob(run)) or [run]]  # noqa: PTH207 (/abs/*)
-    folders = [Path(name) for name in named]
-    beginning = os.path.commonprefix([folder.name for folder in folders])  # noqa: RUF071 (of names)
-    parents = filter(is_folder_of_runs, {folder.parent for folder in folders})
-    beside = [folder for parent in parents for folder in list_run_folders(parent)]
-    alike = {folder for folder in beside if folder.name.startswith(beginning)}
-    is_pattern = len(named) > len(runs) or (len(named) > 1 and set() < alike <= set(folders))
-    unfinished = [folder for folder in folders if folder in alike and not Run(folder).is_scored]
-    if not is_pattern or not unfinished or len(unfinished) == len(named):
-        return named
-    warning = (
-        f"Warning: left out, as not finished: {', '.join(map(str, unfinished))}; the command that "
-        f"began a run finishes it (its options: target-bench runs show {unfinished[0]})"
-    )
-    typer.echo(visible(warning), err=True)
-    return [str(folder) for folder in folders if folder not in unfinished]
+    named: list[str] = []
+    left_out: list[str] = []
+    for run in runs:
+        matches = expand_pattern(run)
+        finished = [name for name in matches if Run(name).is_scored]
+        named += finished or matches
+        left_out += [name for name in matches if finished and name not in finished]
+    if left_out:
+        warning = (
+            f"Warning: left out, as not finished: {', '.join(left_out)}; the command that began a "
+            f"run finishes it (its options: target-bench runs show {left_out[0]})"
+        )
+        typer.echo(visible(warning), err=True)
+    return named
 
 
 def _sort_by_corpus(results: "list[Result]") -> "Results":

@@ -42,24 +42,32 @@ def test_exit_codes(inside: Inside, runs: Runs) -> None:
     assert "not finished" in inside.bad(4, "compare", runs.bm25, runs.tfidf)
 
 
-@pytest.mark.parametrize("in_quotes", [True, False])
-def test_an_unfinished_run_of_a_pattern_is_left_out(
-    inside: Inside, runs: Runs, in_quotes: bool
-) -> None:
-    """A shell has replaced the pattern by the names, if it is not in quotes."""
+def test_a_pattern_in_quotes_names_finished_runs(inside: Inside, runs: Runs) -> None:
+    """Beside an unfinished run and what a sweep wrote; a run that is named has to be finished."""
     for run in {*runs.root.iterdir()} - {runs.bm25, runs.tfidf, runs.first}:
         shutil.rmtree(run)
     (runs.first / "scores.json").unlink()
-    pattern = ["runs/*"] if in_quotes else sorted(Path("runs").iterdir())
+    (runs.root / "s.conclusions.md").touch()
     warning = f"left out, as not finished: runs/{runs.first.name}; the command that began"
-    document = json.loads(inside.telling(warning, "compare", *pattern, "--json"))
+    document = json.loads(inside.telling(warning, "compare", "runs/*", "--json"))
     assert document["systems"] == ["bm25", "tfidf"]
-    inside.telling(warning, "report", *pattern)
-    assert "not finished" in inside.bad(4, "compare", runs.first, runs.tfidf)
-    assert "not finished" in inside.bad(4, "report", runs.first)
-    shutil.rmtree(runs.bm25)
-    pattern = ["runs/*"] if in_quotes else sorted(Path("runs").iterdir())
-    inside.telling(warning, "gate", "base.json", "--update", "--run", *pattern)
+    inside.telling(warning, "report", "runs/*")
+    for unfinished in ((runs.first,), (runs.first, runs.bm25), (f"{runs.first}*",)):
+        assert "not finished" in inside.bad(4, "compare", *unfinished, runs.tfidf)
+        report = inside("report", *unfinished, runs.tfidf)
+        assert (report.code, "not finished" in report.err) == (4, True)
+
+
+def test_a_file_with_a_name_like_a_pattern(inside: Inside, tmp_path: Path) -> None:
+    """It is read itself; a pattern that matches files alone names these."""
+    for name, value in (("x[1]", 0), ("x1", 1), ("y", 1)):
+        lines = ["id,value", *(f"{i},{value}" for i in range(9))]
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines), encoding="utf-8")
+    columns = ("--id", "id", "--value", "value", "--json")
+    for first in ("x[1]", "x1"):
+        pattern = f"{first.replace('x1', 'x?')}.csv"
+        document = json.loads(inside.good("compare", pattern, "y.csv", *columns))
+        assert document["systems"] == [first, "y"]
 
 
 def test_runs_of_several_corpora(inside: Inside, runs: Runs) -> None:

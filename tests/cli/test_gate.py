@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -41,8 +42,26 @@ def test_update_and_check(inside: Inside, runs: Runs, tmp_path: Path) -> None:
     assert "--junit" in inside.bad(4, *worse, "--junit", baseline / "gate.xml")
 
 
-def test_a_pattern_that_matches_several_runs(inside: Inside, runs: Runs) -> None:
-    """As it does once a changed retriever has a second run in the same folder."""
-    message = inside.bad(2, "gate", "base.json", "--run", runs.bm25, runs.tfidf, "--update")
-    assert f"--run is one run, and 2 are named: {runs.bm25}, {runs.tfidf}." in message
-    assert "or run it into a new folder (--out)" in message
+@pytest.mark.parametrize("in_quotes", [True, False])
+@pytest.mark.parametrize("finished", [True, False])
+def test_a_pattern_that_matches_several_runs(
+    inside: Inside, runs: Runs, in_quotes: bool, finished: bool
+) -> None:
+    """As it does once a changed retriever has a second run in the same folder, finished or not."""
+    for run in {*runs.root.iterdir()} - {runs.bm25, runs.tfidf}:
+        shutil.rmtree(run)
+    if not finished:
+        (runs.tfidf / "scores.json").unlink()
+    pattern = ["runs/*"] if in_quotes else sorted(Path("runs").iterdir())
+    for update in (["--update"], []):
+        message = inside.bad(2, "gate", "base.json", "--run", *pattern, *update)
+        names = f"runs/{runs.bm25.name}, runs/{runs.tfidf.name}"
+        assert f"--run is one run, and 2 are named: {names}." in message
+        assert "or run it into a new folder (--out)" in message
+    assert not Path("base.json").exists()
+
+
+def test_a_pattern_that_matches_one_run(inside: Inside, runs: Runs) -> None:
+    pattern = f"runs/*{runs.bm25.name[-12:]}"
+    inside.good("gate", "base.json", "--run", pattern, "--update")
+    assert "The gate passed." in inside.good("gate", "base.json", "--run", pattern)
