@@ -11,17 +11,19 @@ import builtins
 import hashlib
 import inspect
 import json
+import linecache
 import re
 import symtable
 import sys
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial, partialmethod
 from itertools import islice
 from pathlib import Path
+from pprint import pformat
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, get_args, get_origin
 
 from target_bench import contrib
 from target_bench.core.contract import get_constructor_arguments, get_parts, list_used_plugins
@@ -279,9 +281,10 @@ def code_hash(thing: type | FunctionType) -> str:
         if is_found and is_package_code(base):
             hashes.add(f"{base.__qualname__} {getattr(base, 'VERSION', '')}")
         elif _is_typed(base):
-            sources: dict[str, Any] = {}
+            sources: dict[Any, Any] = {}
             _add_typed(base, sources)
-            hashes.add(hashlib.sha256(json.dumps(sources).encode()).hexdigest())
+            written = json.dumps(list(sources.values()))
+            hashes.add(hashlib.sha256(written.encode()).hexdigest())
         else:
             file = _source_file(base)
             if is_found and base is not thing and is_installed(file):
@@ -515,66 +518,120 @@ def _imports(tree: ast.AST) -> list[tuple[int, str]]:
 # Code typed into a notebook: IPython keeps its source
 
 
-def _is_typed(thing: object) -> bool:
-    """Return whether a class or function was typed in."""
+def _is_typed(thing: Any) -> bool:
+    """Return whether a class or function was typed in: none of its own code is in a file."""
+    thing = thing if isinstance(thing, type) else inspect.unwrap(thing)
     if not isinstance(thing, type | FunctionType) or thing.__module__ != "__main__":
         return False
-    return bool(_list_typed(thing)) or not hasattr(sys.modules["__main__"], "__file__")
+    files = [Path(function.__code__.co_filename) for function in _list_own(thing)]
+    is_interactive = not hasattr(sys.modules["__main__"], "__file__")
+    return not any(map(Path.is_file, files)) if files else is_interactive
 
 
-def _list_typed(thing: type | FunctionType) -> list[FunctionType]:
-    """List the functions of a class, or a function itself, whose code is in no file."""
-    values = [thing] if isinstance(thing, FunctionType) else vars(thing).values()
-    functions = [value for value in values if isinstance(value, FunctionType)]
-    # ``dataclass`` writes methods in "<string>", ``exec`` what has no source.
-    files = {f: f.__code__.co_filename for f in functions if f.__code__.co_filename != "<string>"}
-    return [function for function, file in files.items() if not Path(file).is_file()]
+def _list_functions(value: Any) -> list[FunctionType]:
+    """List the functions in a value: itself, and what wrappers and descriptors hold."""
+    if isinstance(value, type | partial | partialmethod):
+        return []
+    inner = [getattr(value, name, None) for name in ("__wrapped__", "func", "fget", "fset", "fdel")]
+    functions = [each for each in inner if isinstance(each, FunctionType | type(cache(len)))]
+    inside = [each for function in functions for each in _list_functions(function)]
+    return [value, *inside] if isinstance(value, FunctionType) else inside
 
 
-def _add_typed(thing: type | FunctionType, sources: dict[str, Any]) -> str:
-    """Add the source of a class or function that was typed in, and of those that it names.
+def _list_own(thing: type | FunctionType) -> list[FunctionType]:
+    """List the functions that the statement of a class or function makes."""
+    values = vars(thing).values() if isinstance(thing, type) else [thing]
+    functions = [function for value in values for function in _list_functions(value)]
+    # Not by their __qualname__: attrs sets it in "<attrs generated methods ...>".
+    name = thing.__qualname__
+    return [each for each in functions if each.__code__.co_qualname.partition(".")[0] == name]
 
-    Returns:
-        Its own source.
 
-    Raises:
-        OSError: it has none, or names a value that has none.
-    """
-    functions = _list_typed(thing)
-    statements = {ast.unparse(each): each for each in map(_find_statement, functions)}
-    name, fields = thing.__qualname__, dict(vars(thing))
-    fields.pop("__replace__", None)  # of ``dataclass``
-    origins = [getattr(value, "__qualname__", f"{name}.") for value in fields.values()]
-    if [getattr(each, "name", "") for each in statements.values()] != [name] or not all(
-        origin.startswith(f"{name}.") for origin in origins
-    ):
-        raise OSError(f"no source: no statement of a cell makes {name} as it is now")
+def _add_typed(thing: Any, sources: dict[Any, Any]) -> int:
+    """Add what identifies typed code, and what it names, and return its number among them."""
+    if thing in sources:
+        return list(sources).index(thing)
+    core = thing if isinstance(thing, type) else inspect.unwrap(thing)
+    name, own = core.__qualname__, _list_own(core)
+    statements = {ast.unparse(each): each for each in _find_statements(name, own)}
+    if len(statements) != 1:
+        why = "its methods are of several" if statements else "no function in it is of one"
+        raise OSError(f"{name} is not made by one class or def of its own in a cell: {why}")
     ((source, statement),) = statements.items()
-    if source in sources:
-        return source
-    # Attributes may be set after the class was made.
-    fields = {field: value for field, value in fields.items() if not field.startswith("__")}
-    used: dict[str, Any] = {"": json.dumps(fields, default=lambda value: type(value).__name__)}
-    sources[source] = used  # before the rest: it may name itself
-    known = functions[0].__globals__
-    values = {each: known.get(each) for each in _list_globals(source, known)}
-    values |= {f"base {base.__qualname__}": base for base in getattr(thing, "__mro__", ())[1:]}
-    for each, value in values.items():
-        used[each] = _identify_global(each, value, sources)
+    used = sources[thing] = {"": source}  # before the rest: it may name itself
+    names = _list_globals(source, known := own[0].__globals__)
+    values = {f"it uses {each}": known.get(each) for each in names}
+    bases = getattr(thing, "__mro__", ())[1:]
+    values |= {f"its base {n} is {base.__name__}": base for n, base in enumerate(bases, 1)}
+    used |= {each: _identify_value(each, value, sources) for each, value in values.items()}
+    tables = symtable.symtable(source, "<typed>", "exec").get_children()
+    symbols = [each for table in tables for each in table.get_symbols()]
+    bound = {each.get_name() for each in symbols if each.is_assigned() or each.is_imported()}
+    fields = vars(thing) if isinstance(thing, type) else {"": thing}
+    for each, value in fields.items():
+        path = f"{name}.{each}".removesuffix(".")
+        used[path] = _identify_attribute(path, value, each in bound, own, sources)
     imports = [module for level, module in _imports(statement) if not level]
     files = [file for module in imports for file in _imported_files(module, [Path.cwd()])]
     used["import"] = sorted(_local_files(files, Path.cwd()).values())
-    return source
+    return list(sources).index(thing)
 
 
-def _find_statement(function: FunctionType) -> ast.stmt:
-    """Return the statement of a cell that a function, or its class, was made by.
+def _find_statements(name: str, functions: Iterable[FunctionType]) -> Iterator[ast.AST]:
+    """Yield the statement around each function (``inspect.getsource`` finds no class of a cell)."""
+    for code in (function.__code__ for function in functions):
+        for node in ast.walk(ast.parse("".join(linecache.getlines(code.co_filename)))):
+            if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                first = min(each.lineno for each in (node, *node.decorator_list))
+                if node.name == name and first <= code.co_firstlineno <= (node.end_lineno or 0):
+                    yield node
+                    break
 
-    ``inspect.getsource`` finds no class of a notebook.
-    """
-    cell = ast.parse("".join(inspect.findsource(function)[0])).body
-    line = function.__code__.co_firstlineno
-    return next((each for each in cell if (each.end_lineno or 0) >= line), ast.Pass())
+
+def _identify_attribute(
+    path: str, value: Any, is_bound: bool, own: list[FunctionType], sources: dict[Any, Any]
+) -> Any:
+    """Return what identifies an attribute, which may be set after the statement ran, as JSON."""
+    functions, name = _list_functions(value), path.rpartition(".")[2]
+    is_inner = getattr(value, "__qualname__", "") == path
+    is_dunder = name.startswith("__")
+    if isinstance(value, type) and is_inner:
+        inner = [each for field in vars(value).values() for each in _list_functions(field)]
+        file = own[0].__code__.co_filename
+        own = [*own, *(each for each in inner if each.__code__.co_filename == file)]
+        fields = {f"{path}.{field}": each for field, each in vars(value).items()}
+        return {f: _identify_attribute(f, each, True, own, sources) for f, each in fields.items()}
+    if isinstance(value, type) and _is_typed(value):
+        return _add_typed(value, sources)
+    if functions:
+        # Of methods that a decorator writes, as ``dataclass`` and attrs do, the source says so.
+        written = ("<string>", "<attrs generated ") if is_inner else ()
+        codes = {each: each.__code__ for each in functions if each not in own}
+        others = [each for each in codes if not codes[each].co_filename.startswith(written)]
+        modules = sorted({str(each.__globals__.get("__name__")) for each in others})
+        if not others or ("__main__" not in modules and (is_bound or is_inner or is_dunder)):
+            used = [_identify_value(path, sys.modules.get(each), sources) for each in modules]
+            cells = [cell.cell_contents for each in others for cell in each.__closure__ or ()]
+            shown = [_show(each) for each in (*map(vars, functions), *cells)]
+            return [type(value).__name__, [f.__code__.co_qualname for f in functions], used, shown]
+    elif is_dunder or name == "_abc_impl" or inspect.ismemberdescriptor(value):
+        return None
+    else:
+        with suppress(TypeError, ValueError):
+            if is_bound or json.dumps(value):
+                return _show(value)
+    raise OSError(
+        f"its source does not say what {path} ({type(value).__name__}) is; write it into the "
+        "class or function, without a function of a cell around it, or make it a setting"
+    )
+
+
+def _show(value: Any) -> str:
+    """Return a value as text: sets sorted, without addresses, arrays whole."""
+    text = re.sub(r" at 0x\w+", "", pformat(value, width=1, sort_dicts=False))
+    with suppress(TypeError, ValueError, BufferError):
+        text += hashlib.sha256(value).hexdigest()
+    return text
 
 
 def _list_globals(source: str, known: Mapping[str, Any]) -> list[str]:
@@ -587,16 +644,20 @@ def _list_globals(source: str, known: Mapping[str, Any]) -> list[str]:
     return sorted(name for name in names if name in known or not hasattr(builtins, name))
 
 
-def _identify_global(name: str, value: Any, sources: dict[str, Any]) -> Any:
+def _identify_value(name: str, value: Any, sources: dict[str, Any]) -> Any:
     """Return what identifies a global value that typed code names, as JSON."""
     if _is_typed(value):
         return _add_typed(value, sources)
+    if get_origin(value) is not None:  # an alias, as list[str]
+        inner = (get_origin(value), *get_args(value))
+        kept = [each for each in inner if _is_typed(each) or get_origin(each) is not None]
+        return [repr(value), *(_identify_value(name, each, sources) for each in kept)]
     is_module, label = isinstance(value, ModuleType), str(getattr(value, "__name__", ""))
     module = value if is_module else sys.modules.get(str(getattr(value, "__module__", "")))
     if module is None or not (is_module or getattr(module, label, None) is value):
         raise OSError(
-            f"it uses {name} ({type(value).__name__}), which has no source; make it a setting, or "
-            "write it into the class or function"
+            f"{name} ({type(value).__name__}), which is a variable or not defined; make it a "
+            "setting, or write it, or its import, into the class or function"
         )
     if _is_library(module):
         return [module.__name__, label]

@@ -1,6 +1,7 @@
 """Identity of classes that were typed into a notebook, by the source that IPython keeps."""
 
 import linecache
+import subprocess
 import sys
 from collections.abc import Callable
 from itertools import count
@@ -95,6 +96,67 @@ USES = {
         "def helper(word): return Given().size()",
         MINE,
     ),
+    "an attribute of a name": (*CELLS, "Mine.more = {}"),
+    "an attribute of a function": (*CELLS, "Mine.retrieve.words = {{}}"),
+    "a set of the class": (HELPER, MINE + "    words = {{}, 5}"),
+    "a dictionary of pairs": (HELPER, MINE + "    weights = {('a', 'b'): {}}"),
+    "a dictionary of pairs set again": (
+        HELPER,
+        MINE + "    weights = {('a', 'b'): 0}",
+        "Mine.weights = {('a', 'b'): {}}",
+    ),
+    "an array set again": (
+        f"import numpy\n{HELPER}",
+        MINE + "    import numpy\n    weights = numpy.ones(3000)",
+        "Mine.weights[1500] = {} + 1",
+    ),
+    "an inner class": (HELPER, MINE + "    class Inner: n = 0", "Mine.Inner.n = {}"),
+    "a function of an inner class": (
+        HELPER,
+        MINE + "    class Inner:\n        def n(self): return {}",
+    ),
+    "a closure of a library set again": (
+        f"from operator import methodcaller\nfrom contextlib import contextmanager\n{HELPER}",
+        MINE + "    call = contextmanager(methodcaller('x'))",
+        "Mine.call = contextmanager(methodcaller('{}'))",
+    ),
+    "a function of Python": (HELPER, MINE + "    norm = (str.lower, str.upper)[{} - 1]"),
+    "a class of Python": (
+        f"from collections import Counter, OrderedDict\n{HELPER}",
+        MINE + "    kind = (Counter, OrderedDict)[{} - 1]",
+    ),
+    "a class of a cell": (
+        "class Kind:\n    def n(self): return {}",
+        HELPER,
+        MINE + "    kind = Kind",
+    ),
+    "a class of a cell set again": (
+        "class Kind:\n    def n(self): return {}",
+        HELPER,
+        MINE + "    kind = str",
+        "Mine.kind = Kind",
+    ),
+    "a class inside if": (HELPER, "if True:" + MINE.replace("\n", "\n    ") + "    least = {}"),
+    "an alias of a cell": (
+        "Ids = list[(str, int)[{} - 1]]",
+        HELPER,
+        MINE + "    def more(self) -> Ids: ...",
+    ),
+    "an alias of a class of a cell": (
+        "class Id:\n    def n(self): return {}",
+        "Ids = dict[str, Id] | None",
+        HELPER,
+        MINE + "    def more(self) -> Ids: ...",
+    ),
+    "a function below lru_cache": (
+        "from functools import lru_cache",
+        "@lru_cache\ndef helper(word): return word[{}:]",
+        MINE,
+    ),
+    "a class of attrs": (
+        f"import attrs\n{HELPER}",
+        "@attrs.define" + MINE + "    n: int = {}\n    words: list = attrs.field(factory=list)",
+    ),
     **{
         f"a method below {decorator}": (
             "from contextlib import contextmanager\nfrom functools import *",
@@ -108,6 +170,8 @@ USES = {
 
 @pytest.mark.parametrize("use", USES)
 def test_source_and_what_it_names_count(typed: Cells, use: str) -> None:
+    if "attrs" in use:
+        pytest.importorskip("attrs")
     first, same, other = (
         code_hash(typed(*(cell.replace("{}", str(n)) for cell in USES[use]))["Mine"])
         for n in (1, 1, 2)
@@ -135,47 +199,77 @@ def test_own_modules_count(
     assert hashed("lower") == hashed("lower") != hashed("casefold")
 
 
-@pytest.mark.parametrize(
-    ("cells", "why"),
-    [
-        (("helper = 3", MINE), "it uses helper (int)"),
-        (("helper = __import__('functools').partial(str)", MINE), "it uses helper (partial)"),
-        (("helper = lambda word: word", MINE), "makes <lambda>"),
-        (("class K:\n    def m(self): ...\nhelper = K().m", MINE), "it uses helper (method)"),
-        (
-            ("def make():\n    def helper(word): ...\n    return helper\nhelper = make()", MINE),
-            "helper",
-        ),
-        (("from functools import lru_cache", f"@lru_cache\n{HELPER}", MINE), "it uses helper"),
-        (("class helper:\n    n = 1", MINE), "makes helper as it is"),
-        (("K = 3", HELPER, MINE.replace("= 2", "= K")), "it uses K (int)"),
-        ((MINE,), "it uses helper (NoneType)"),
-        (
-            (*CELLS, "def retrieve(self, query, top_k): return []", "Mine.retrieve = retrieve"),
-            "Mine as",
-        ),
-        ((*CELLS, "Mine.retrieve = staticmethod(helper)"), "Mine as it is now"),
-        (
-            (*CELLS, "Old = Mine", MINE.replace("split", "strip"), "Mine.retrieve = Old.retrieve"),
-            "Mine as",
-        ),
-        (
-            (
-                "from functools import wraps\ndef times(f):\n    @wraps(f)\n"
-                "    def made(*a): return 2 * f(*a)\n    return made",
-                *CELLS,
-                "Mine.retrieve = times(Mine.retrieve)",
-            ),
-            "Mine as it is now",
-        ),
-    ],
-)
-def test_what_has_no_source_is_never_reused(typed: Cells, cells: tuple[str, ...], why: str) -> None:
-    mine = typed(*cells)["Mine"]
+TIMES = """
+from functools import wraps
+def times(f):
+    @wraps(f)
+    def made(*a): return 2 * f(*a)
+    return made
+"""
+HELPER_OF_A_FUNCTION = "def make():\n    def helper(word): ...\n    return helper"
+WITHOUT_SOURCE = {
+    "a variable": ("helper = 3", MINE),
+    "a partial function": ("helper = __import__('functools').partial(str)", MINE),
+    "a lambda": ("helper = lambda word: word", MINE),
+    "a bound method": ("class K:\n    def m(self): ...\nhelper = K().m", MINE),
+    "a function made by one": (f"{HELPER_OF_A_FUNCTION}\nhelper = make()", MINE),
+    "a class without methods": ("class helper:\n    n = 1", MINE),
+    "a default": ("K = 3", HELPER, MINE.replace("= 2", "= K")),
+    "nothing": (MINE,),
+    "a function put in": (*CELLS, "def retrieve(*_): return []\nMine.retrieve = retrieve"),
+    "a method put in": (*CELLS, "Mine.retrieve = staticmethod(helper)"),
+    "a method of an older class": (
+        *CELLS,
+        "Old = Mine",
+        MINE.replace("split", "strip"),
+        "Mine.retrieve = Old.retrieve",
+    ),
+    "a method wrapped afterwards": (TIMES, *CELLS, "Mine.retrieve = times(Mine.retrieve)"),
+    "a function wrapped afterwards": (TIMES, *CELLS, "helper = times(helper)"),
+    "a property put in": (*CELLS, "Mine.more = property(lambda self: 1)"),
+    "a special method put in": (*CELLS, "Mine.__call__ = lambda self: 1"),
+    "a method of an inner class put in": (
+        HELPER,
+        MINE + "    class Inner:\n        def n(self): return 1",
+        "Mine.Inner.n = lambda self: 2",
+    ),
+    "a partial function put in": (
+        f"from functools import partial\nfrom html import escape\n{HELPER}",
+        MINE,
+        "Mine.more = partial(escape, quote=True)",
+    ),
+    "a set put in": (*CELLS, "Mine.words = {1}"),
+    "an array put in": (*CELLS, "import numpy\nMine.words = numpy.ones(3)"),
+}
+
+
+@pytest.mark.parametrize("use", WITHOUT_SOURCE)
+def test_what_has_no_source_is_never_reused(typed: Cells, use: str) -> None:
+    mine = typed(*WITHOUT_SOURCE[use])["Mine"]
     (first, warning), (second, _) = plugin_identity(mine(3)), plugin_identity(mine(3))
     assert first["unique"] != second["unique"]
-    assert why in str(warning)
     assert "will never be reused" in str(warning)
+
+
+@pytest.mark.parametrize("methods", ["", "    def more(self): ...\n"])
+@pytest.mark.parametrize("maker", ["attrs.define", "dataclass"])
+def test_a_script_is_a_file(tmp_path: Path, maker: str, methods: str) -> None:
+    """Methods that a decorator writes are in no file, but their class is."""
+    pytest.importorskip("attrs")
+    script = tmp_path / "script.py"
+
+    def hashed(more: str) -> str:
+        script.write_text(
+            "import attrs\nfrom dataclasses import dataclass\n"
+            f"from target_bench.core.identity import code_hash\n"
+            f"@{maker}\nclass Mine:\n    n: int = 1\n{methods}"
+            f"words = {{1}}\n{more}print(code_hash(Mine))\n"
+        )
+        return subprocess.run(
+            [sys.executable, script], capture_output=True, text=True, check=True
+        ).stdout
+
+    assert hashed("") == hashed("") != hashed("# more\n")
 
 
 def test_code_without_a_kept_source_has_no_identity(typed: Cells) -> None:
