@@ -53,9 +53,7 @@ def rank(
     """Return query id -> ranking: those of the run, and new ones by the retriever."""
     plugin = retriever.plugin
     must_time = plugin is not None and config.latency > 0 and run.manifest.latency_ms is None
-    rankings = run.read_log(RANKINGS)
-    if retriever.look_up is None:  # a failure that is looked up would be the same again
-        rankings = _select_complete(rankings)
+    rankings = _select_complete(run.read_log(RANKINGS), retriever, dataset)
     todo = [query for query in dataset.queries if query.id not in rankings]
     if todo or must_time:
         run.mark_running()
@@ -83,8 +81,17 @@ def rank(
     return {query.id: rankings[query.id] for query in dataset.queries}
 
 
-def _select_complete(rankings: Mapping[str, Retrieval]) -> dict[str, Retrieval]:
+def _select_complete(
+    rankings: Mapping[str, Retrieval], retriever: System, dataset: Dataset
+) -> dict[str, Retrieval]:
     """Leave out failed queries, and those without the smaller cutoffs that others have."""
+    if retriever.look_up is not None:  # in a file, or in a run that may have gone on since
+        return {
+            query.id: rankings[query.id]
+            for query in dataset.queries
+            if query.id in rankings
+            if rankings[query.id].error is None or retriever.look_up(query).error is not None
+        }
     answered = {query_id: r for query_id, r in rankings.items() if r.error is None}
     if not any(ranking.at for ranking in answered.values()):
         return answered

@@ -16,7 +16,7 @@ from target_bench.harness.score import score_rankings
 from target_bench.harness.score_external import score_external
 from target_bench.harness.stored import score_again
 from target_bench.runs.result import Result
-from tests.builders import Recorder
+from tests.builders import Counting, Recorder
 from tests.data.written import table
 
 NAMES = [f"t{number}" for number in range(400)]
@@ -99,6 +99,28 @@ def test_a_run_file_is_ranked_by_the_same_rule(tmp_path: Path, names: list[str],
     )
     expected = MemoryCorpus(table(name) for name in NAMES[:6]).shuffled.ids
     assert result.run.rankings["q"].tables == tuple(expected)
+
+
+def test_a_ranking_that_failed_at_first_is_taken_when_it_is_there(tmp_path: Path) -> None:
+    """Also into a folder where the failure was scored before."""
+
+    class Flaky(Counting):
+        failing = True
+
+        def retrieve(self, query: str, top_k: int) -> list[TableId]:
+            if self.failing and len(self.calls) == 1:
+                Flaky.failing = False
+                raise RuntimeError("once")
+            return super().retrieve(query, top_k)
+
+    def run() -> Result:
+        return evaluate(Flaky(), "mini", limit=6, top_k=5, out=tmp_path, observer=Recorder())[0]
+
+    first, sets = run(), "retrieval:sets=true"
+    assert score_again(first, sets).stored.counts.failed == 1
+    again = run()
+    assert (again.folder, again.stored.counts.failed) == (first.folder, 0)
+    assert score_again(again, sets).stored.counts.failed == 0
 
 
 @pytest.mark.parametrize(
