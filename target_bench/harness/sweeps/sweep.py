@@ -89,7 +89,9 @@ class Sweep:
                 self._write_states(outcomes)
                 observer.cell_finished(cell.number, str(cell), outcome)
         lost = "the executor ended without saying what became of this cell"
-        in_order = [outcomes.get(cell.number, fail_cell(cell, lost)) for cell in cells]
+        outcomes = {cell.number: fail_cell(cell, lost) for cell in cells} | outcomes
+        self._write_states(outcomes)
+        in_order = [outcomes[cell.number] for cell in cells]
         self._write_results(in_order)
         return in_order
 

@@ -119,6 +119,19 @@ def test_a_failed_cell_costs_no_other(folder: Path) -> None:
     assert heard.ends == {1: failed, 2: done}
 
 
+def test_a_cell_that_the_executor_forgets_has_failed(folder: Path) -> None:
+    """In the file of states as in that of results."""
+
+    class Forgetful:
+        def run(self, cells: Sequence[SweepCell], observer: Observer) -> Outcomes:
+            yield from ()
+
+    (lost,) = _load(folder, "corpora: mini\nretrievers: bm25\n").run(Forgetful(), Heard())
+    (cell,) = json.loads((folder / "runs" / "sweep.sweep.json").read_bytes())["cells"]
+    assert (lost.state, cell["state"]) == ("failed", "failed")
+    assert cell["error"] == lost.error
+
+
 def test_unreadable_runs(folder: Path) -> None:
     """Told by the dry stage, and costing no other cell: of a newer version, or damaged."""
     text = "corpora: {name: mini, limit: 9}\nretrievers: [bm25, tfidf, lsa, random]\n"

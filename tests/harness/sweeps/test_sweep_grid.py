@@ -48,6 +48,7 @@ PLAIN = "corpora: mini\nretrievers: bm25\n"
             f"{PLAIN}generators: {{name: x, gpus: .inf}}",
             "generators.gpus: expected a number from 0",
         ),
+        (f"{PLAIN}tasks: {{name: retrieval, gpus: 2}}", "tasks.gpus: name it for a"),
         (
             f"{PLAIN}corpora: [{{name: mini, spilts: dev}}]",
             "not valid YAML: line 3, column 1: ",
