@@ -443,9 +443,8 @@ def _to_columns(result: Result) -> dict[str, list[Any]]:
     """Return column -> value of each query: what was run, the query, its ranking and its answer."""
     asked = {query.id: query for query in result._queries}
     ids = list(result.per_query.ids)
-    if asked:  # in the order of the dataset; of answers those without a reference too
-        scored = set(ids)
-        ids = [i for i in asked if result.identity.has_answers or i in scored]
+    if asked:  # also those without a reference, which have no values
+        ids = list(asked)
     queries = [asked.get(query_id) for query_id in ids]  # None where the texts are not at hand
     command = result.command
     has_ranking, has_answer = command.retriever is not None, command.generator is not None

@@ -58,7 +58,11 @@ def group_results(
 
 
 def list_distractors(result: "Result") -> tuple[str, ...]:
-    """List the sets of tables that were mixed into the corpus, as the command named them."""
+    """List the sets of tables that were mixed into the corpus.
+
+    A run of rankings records them, also of a dataset that was loaded in Python. Answers to given
+    tables have no such run: theirs are those that the command named.
+    """
     mixed_in = result.rankings_result.run.manifest.distractors
     return tuple(mixed.spec for mixed in mixed_in) or result.command.distractors
 

@@ -313,8 +313,7 @@ def read_metric(result: "Result", metric: str) -> MetricValues:
         raise ConfigError(describe_unknown_metric(folder, metric, scores) + elsewhere)
     score, statistics = scores[metric], result.per_query.statistics[metric]
     spec, installed = find_spec(metric, score), make_default_metric(metric)
-    # The installed metric may give 0 for no query at all, where the stored score is NaN.
-    computing = StoredMean(spec) if installed is None or isnan(score.value) else installed
+    computing = installed or StoredMean(spec)
     again = f"score it again with target-bench score {folder}"
     try:
         value = compute_score(computing, statistics)

@@ -1,11 +1,13 @@
 """What a run returns."""
 
+from dataclasses import replace
 from math import nan
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from target_bench import evaluate
 from target_bench.core.errors import DataError
 from target_bench.core.metric import Score
 from target_bench.data.load import load
@@ -101,6 +103,16 @@ def test_to_arrow(single: Results, pair: Results, tmp_path: Path) -> None:
     (given,) = own.run(limit=1, generator="gold").to_arrow().to_pylist()
     assert given["ranking"] is None
     assert given["answer"]
+
+
+def test_a_ranked_query_without_gold_has_a_row(tmp_path: Path) -> None:
+    dataset = load("mini")
+    first, second = (query for query in dataset.queries[:2])
+    half = replace(dataset, queries=(first, replace(second, gold=())))
+    results = evaluate("bm25", half, top_k=[1, 10], out=tmp_path, observer=Recorder())
+    rows = results.to_arrow().to_pylist()
+    assert [row["query_id"] for row in rows] == [first.id, second.id]
+    assert (len(rows[1]["ranking"]), rows[1]["recall@10"]) == (10, None)
 
 
 def test_html_and_json(single: Results, pair: Results) -> None:
