@@ -543,8 +543,8 @@ class Dataset:
         request: the options that loaded it, with which a run of it can be repeated: ``corpus``,
             ``distractors``, ``about``, ``limit``.
         seconds: how long it took to load.
-        only_about: the task of its queries, where those of other tasks were left out; ``about`` in
-            ``request`` is there also where all queries are of it.
+        only_about: the task that the queries were chosen for, if that left any out; else None.
+            ``request`` names the task in both cases.
     """
 
     info: CorpusInfo

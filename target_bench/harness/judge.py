@@ -123,7 +123,7 @@ def judge_answers(
     Raises:
         ConfigError: the task does not judge answers, or cannot on these data.
         DataError: an answer is to another query.
-        BudgetError: the time that the task has is over.
+        BudgetError: the time that ``leaderboard verify`` gives a submission is over.
         StoreError: the result of a gold statement cannot be recorded in the cache.
     """
     judged_task = make_answer_task(task)

@@ -215,7 +215,7 @@ def score_answers(
         ConfigError: the task is not about answers, or has no query here.
         DataError: an answer is to another query, a judgement is missing, or a reference is
             not one of the task.
-        BudgetError: the time that the task has is over.
+        BudgetError: the time that ``leaderboard verify`` gives a submission is over.
     """
     scored_task = make_answer_task(task)
     check_query_ids("answer", answers, dataset)
@@ -368,7 +368,7 @@ def _compute_scores(
     per_query: dict[str, Floats] = {}
     extra_statistics: dict[str, Floats] = {}
     for metric, examples, outputs in inputs:
-        check_time()
+        check_time()  # there is a limit only for submissions, which may be hostile
         with guard_plugin("metric", metric, "scoring"):
             statistics = metric.statistics(outputs if metric.reads_outputs else examples)
             _check_statistics(metric, statistics, len(query_ids))
@@ -398,8 +398,8 @@ def _check_statistics(metric: Metric[Any], statistics: Floats, n: int) -> None:
         raise PluginError(
             f"metric {metric.name}: statistics() has NaN; return zeros for queries left out"
         )
-    with np.errstate(over="ignore"):
-        if np.isinf(statistics.sum(axis=0)).any():
+    with np.errstate(over="ignore", invalid="ignore"):
+        if not np.isfinite(statistics.sum(axis=0)).all():  # inf and -inf add up to NaN
             raise PluginError(
                 f"metric {metric.name}: its values are too large to be added up (the largest is "
                 f"{np.abs(statistics).max():.3g})"

@@ -160,6 +160,7 @@ def _replace_kinds(
         if answer is None or cell.difference is None:
             return cell
         kind, share = _KINDS[answer]
+        # Both sides are there: "partial" is all that is not equal, and the share says how wrong.
         outcome: Outcome = "partial" if share else "exact"
         _, _, magnitude, unit = cell.difference
         return cell._replace(

@@ -179,9 +179,9 @@ def _find_cached_commit(name: str, commit: str | None, folder: Path) -> str | No
         return None
     if isinstance(modules, str):
         return Path(modules).parent.name
-    # The cache may know that a model has no such file, which is an object that is no text; None: it
-    # does not know, for another library has fetched some files. Vectors without a ``modules.json``
-    # that the model has would be others.
+    # Without a ``modules.json`` that a model has, its vectors would be others. So another file of
+    # it counts only if the cache knows that there is none; it gives None where it does not know,
+    # as where another library has fetched some files.
     is_known_absent = modules is not None
     return Path(config).parent.name if isinstance(config, str) and is_known_absent else None
 
@@ -236,7 +236,8 @@ def silence_libraries() -> Iterator[None]:
     loggers = [logging.getLogger(name) for name in _LIBRARIES]
     levels = [logger.level for logger in loggers]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that an environment variable decides on bars, too
+        # The hub's client warns where an environment variable decides about bars.
+        warnings.simplefilter("ignore")
         shown = bars.is_progress_bar_enabled()
         bars.disable_progress_bar()
         try:

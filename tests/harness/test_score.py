@@ -206,18 +206,21 @@ def test_statistics_are_those_of_the_ranking_at_the_cutoff() -> None:
         assert rows[:, 0].sum() / rows[:, 1].sum() == pytest.approx(scores[name].value)
 
 
-def test_statistics_that_are_no_numbers_are_refused() -> None:
+@pytest.mark.parametrize(
+    ("values", "fault"), [([np.nan], "has NaN"), ([np.inf, -np.inf], "too large to be added up")]
+)
+def test_statistics_that_are_no_numbers_are_refused(values: list[float], fault: str) -> None:
     class Unknown(Metric[Any]):
         spec = MetricSpec("unknown", scores="texts")
         signature = "unknown|v1"
 
         def statistics(self, examples: Any) -> Any:
-            return np.full((len(examples.texts), 2), np.nan)
+            return np.resize(values, (2, len(examples.texts))).T
 
         def value(self, totals: Any) -> Any:
             return totals[..., 0] / totals[..., 1]
 
-    with pytest.raises(PluginError, match=r"unknown: statistics\(\) has NaN"):
+    with pytest.raises(PluginError, match=fault):
         score_answers(MINI, {}, "qa", metrics=[Unknown()])
 
 
