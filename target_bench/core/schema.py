@@ -541,10 +541,9 @@ class Dataset:
         databases: database id -> SQLite or DuckDB file, for the task text-to-SQL. Databases that
             queries name and that are not here were missing.
         request: the options that loaded it, with which a run of it can be repeated: ``corpus``,
-            ``distractors``, ``about``, ``limit``.
+            ``distractors``, ``limit``, and ``about``: the task whose queries these are, where
+            table retrieval has others.
         seconds: how long it took to load.
-        only_about: the task that the queries were chosen for, if that left any out; else None.
-            ``request`` names the task in both cases.
     """
 
     info: CorpusInfo
@@ -557,7 +556,6 @@ class Dataset:
     databases: Mapping[str, Path] = field(default_factory=dict)
     request: Mapping[str, Any] = field(default_factory=dict, compare=False)
     seconds: float = field(default=0.0, compare=False)
-    only_about: str | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         size = f"{len(self.corpus):,} tables, {len(self.queries):,} queries"

@@ -59,24 +59,21 @@ def select_queries(dataset: Dataset, task: AnyTask) -> Dataset:
     A query says in its metadata what it is about; one that says nothing is about every task. A task
     that is not of this package gets the queries about the built-in task that it is a subclass of,
     or else about one with answers of the same kind. For table retrieval these are all but those
-    whose metadata say that they are not ``ranked``.
+    whose metadata say that they are not ``ranked``; where a task has others, the request for the
+    dataset says what they are ``about``.
     """
     is_ranking = task == RANKING_TASK if isinstance(task, str) else task.answer == "ranking"
+    ranked = tuple(q for q in dataset.queries if q.metadata.get("ranked", True))
     if is_ranking:
-        ranked = tuple(q for q in dataset.queries if q.metadata.get("ranked", True))
         return dataset if len(ranked) == len(dataset.queries) else replace(dataset, queries=ranked)
     task_name = task if isinstance(task, str) else task.name
     for name in fitting_tasks(task):
         queries = tuple(q for q in dataset.queries if q.metadata.get("task", name) == name)
         if queries:
-            about = queries[0].metadata.get("task", task_name)
-            is_part = len(queries) < len(dataset.queries)
-            return replace(
-                dataset,
-                queries=queries,
-                request={**dataset.request, "about": about},
-                only_about=about if is_part else dataset.only_about,
-            )
+            request = dict(dataset.request)
+            if queries != ranked:
+                request["about"] = queries[0].metadata.get("task", task_name)
+            return replace(dataset, queries=queries, request=request)
     name = f"{dataset.info.name} {dataset.split}"
     raise ConfigError(f"no query of {name} is about the task {task_name}")
 

@@ -52,9 +52,8 @@ def begin_run(
     manifest, sources = make_manifest(
         identity, config, task, dataset, retriever, generator, rankings_run
     )
-    # The name of a folder says that only the questions about one task were ranked. Where that are
-    # all questions of the split, ``only_about`` is None.
-    about = dataset.only_about if generator is None else None
+    # The name of a folder of rankings says for which task alone they are.
+    about = dataset.request.get("about") if generator is None else None
     run = open_run(config.out, _list_words(manifest, about), manifest)
     with run.locked(observer.waiting):
         is_new = run.is_new

@@ -122,8 +122,7 @@ class Command(Entries):
     retriever_name: str | None = None  # what the user calls it
     generator_name: str | None = None
     retrieval_run: str | None = None  # the folder of the rankings that answers are built on
-    # the task that the queries were selected by; None for table retrieval
-    about: str | None = None
+    about: str | None = None  # the task whose queries these are, where table retrieval has others
     limit: Count | None = None
     options: dict[str, Any] | None = None  # None for a run that was made in parts
     prompting: dict[str, Any] | None = None
@@ -312,5 +311,5 @@ def flatten(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
             yield f"metrics: {text}", True
     elif isinstance(value, list):
         yield path, json.dumps(value, ensure_ascii=False)
-    elif value is not None or path:
+    else:
         yield path, value

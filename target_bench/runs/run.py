@@ -332,7 +332,7 @@ class Run:
 def _update_command(recorded: Command, current: Command) -> Command:
     """Return the recorded command with what may differ in the one that works here.
 
-    These are names, metrics, the folder of the rankings, and whether all queries are ranked.
+    These are names, metrics, and the folder of the rankings.
     """
     options = recorded.options
     if options is not None:
@@ -342,12 +342,7 @@ def _update_command(recorded: Command, current: Command) -> Command:
         name: getattr(current, name) or getattr(recorded, name)
         for name in ("retriever_name", "generator_name", "retrieval_run")
     }
-    # ``about`` says for which task alone queries were ranked. Once table retrieval asks for the
-    # same queries of the same data, the rankings are no longer for that task alone.
-    words = ("corpus", "distractors", "limit")  # by which, with ``about``, the queries are found
-    is_same = all(getattr(recorded, word) == getattr(current, word) for word in words)
-    about = None if is_same and current.about is None else recorded.about
-    return recorded.model_copy(update={"options": options, "about": about, **names})
+    return recorded.model_copy(update={"options": options, **names})
 
 
 def open_run(root: Path, words: Iterable[str], manifest: Manifest) -> Run:
