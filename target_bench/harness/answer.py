@@ -46,7 +46,6 @@ def answer(
     }
     todo = [query for query in dataset.queries if query.id not in answers]
     if todo:
-        run.mark_running()
 
         def write_prompts() -> Iterator[PromptedRequest]:
             for query in todo:
@@ -58,6 +57,7 @@ def answer(
         requests = (prompted.request for prompted in write_prompts())
         label, plugin = generator.label, generator.plugin
         ask_if_paid(plugin, confirm, lambda: estimate_generator(plugin, label, requests))
+        run.mark_running()
         _ask_generator(run, generator, todo, write_prompts, rankings, answers, observer)
     if len(todo) < len(dataset.queries):
         warn_of_reuse(generator, observer)

@@ -44,8 +44,8 @@ def judge(
     stored = run.read_log(JUDGEMENTS)
     judgements, todo = _divide_queries(task_judge, dataset, answers, rankings, stored)
     if todo:
-        run.mark_running()
         ask_if_paid(task, confirm, lambda: estimate_judge(task, label, len(todo)))
+        run.mark_running()
         observer.stage(f"{label}: judge", total=len(todo))
         start, n_judged = time.perf_counter(), 0
         try:

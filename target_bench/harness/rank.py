@@ -56,11 +56,11 @@ def rank(
     rankings = _select_complete(run.read_log(RANKINGS), retriever, dataset)
     todo = [query for query in dataset.queries if query.id not in rankings]
     if todo or must_time:
-        run.mark_running()
         if plugin is not None:
             n_timed = count_timed(config, dataset) if must_time else 0
             n_texts = len(dataset.corpus) + len(todo) + n_timed
             ask_if_paid(plugin, confirm, lambda: Estimate(retriever.label, n_texts))
+        run.mark_running()  # not before: without consent a finished run stays finished
     repeat_notes(run, retriever.label, observer)
     if todo and retriever.look_up is not None:
         with run.open_to_append(RANKINGS, rankings) as append:

@@ -10,6 +10,7 @@ from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Corpus
 from target_bench.harness.consent import Estimate
 from target_bench.retrievers.dense import Dense
+from target_bench.runs.run import list_runs
 from tests.builders import Recorder
 from tests.retrievers.encoders import Words
 from tests.target import TARGET
@@ -58,6 +59,9 @@ def test_asked_once_and_first(tmp_path: Path) -> None:
     for _ in range(2):
         target.run(retriever, limit=5, confirm=confirm)
     assert [(e.requests, e.cost) for e in estimates] == [(139 + 5, None)] * 2
+    with pytest.raises(ConfigError, match="nothing was sent"):
+        target.run(retriever, limit=5, latency=5, confirm=lambda _estimate: False)
+    assert [run.status for run in list_runs(tmp_path)] == ["finished"]
     assert all(e.plugin.startswith("Outer:") for e in estimates)
     target.run(Outer(Dense(encoder=Words())), limit=5, confirm=confirm)
     assert len(estimates) == 2
