@@ -329,9 +329,10 @@ def _read_retrieval(
         return read_ranking(query_id, ranking, depth, dataset.corpus)
     if ranking.query_id != query_id:
         raise DataError(f"query {query_id!r}: its ranking is of the query {ranking.query_id!r}")
-    distinct = set(ranking.tables)
-    if len(distinct) < len(ranking.tables) or not dataset.corpus.positions.keys() >= distinct:
-        read_ranking(query_id, ranking.tables, depth, dataset.corpus)  # raises what is wrong
+    for tables in (ranking.tables, *ranking.at.values()):
+        distinct = set(tables)
+        if len(distinct) < len(tables) or not dataset.corpus.positions.keys() >= distinct:
+            read_ranking(query_id, tables, depth, dataset.corpus)  # raises what is wrong
     return ranking.take_cutoff(depth)
 
 

@@ -26,7 +26,7 @@ from target_bench.harness.begin import (
     select_metrics,
 )
 from target_bench.harness.consent import Confirm
-from target_bench.harness.run_system import choose_ranking_task, run_retriever, run_system
+from target_bench.harness.run_system import choose_ranking_task, run_system
 from target_bench.harness.systems import System, make_generator, make_retriever
 from target_bench.metrics.scores import refuse_built_in_names
 from target_bench.runs.manifest import Manifest, answers_fingerprint, queries_fingerprint
@@ -128,8 +128,7 @@ def score_again(
         retriever = _use_stored_rankings(result.rankings_result)
         config = config.replace_options(top_k=result.rankings_result.identity.top_k)
     if made.answer == "ranking":
-        assert retriever is not None
-        return run_retriever(config, made, dataset, retriever, observer)[0]
+        return run_system(config, made, dataset, retriever, observer=observer)
     identity = result.identity
     now = answers_fingerprint(dataset.queries)
     _check_same(result, "queries or reference answers", identity.queries_fingerprint, now)

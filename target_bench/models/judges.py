@@ -210,6 +210,7 @@ def parse_reply(text: str) -> dict[str, Any] | None:
         The JSON object; None where there is none or a similarity is missing.
     """
     _, opened, rest = text.partition(_OPENING)
+    # Before a second opening, whose backticks do not close the first block.
     inside, closed, _ = rest.partition(_OPENING)[0].partition(_FENCE)
     if not opened or not closed:
         return None

@@ -64,7 +64,7 @@ def _check_failures(result: Result, path: Path) -> None:
         raise ConfigError(f"{result.folder} cannot be a baseline: it failed on all of {n}; {mend}")
     try:
         scores = parse_json(parse_json(path.read_bytes())["files"]["scores.json"])
-        before = (scores.get("answers") or scores["counts"])["failed"]
+        before = int((scores.get("answers") or scores["counts"])["failed"])
     except _READ_ERRORS:
         return  # no earlier baseline
     if failed > before:

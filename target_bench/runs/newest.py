@@ -69,7 +69,7 @@ def find_newest_runs_of_corpora(root: Path) -> NewestRuns:
     """
     first = find_newest_runs(root)
     results, unread = _read_finished(root)
-    newest = [result for result in results if result.folder in first.folders][-1]
+    newest = min((r for r in results if r.folder in first.folders), key=_newest_key)
     newest_of_corpus = {  # results come oldest first, so the newest of a corpus stays
         result.identity.corpus: result
         for result in results

@@ -442,9 +442,8 @@ def read_runs(root: str | Path = "runs") -> Results:
 def _to_columns(result: Result) -> dict[str, list[Any]]:
     """Return column -> value of each query: what was run, the query, its ranking and its answer."""
     asked = {query.id: query for query in result._queries}
-    ids = list(result.per_query.ids)
-    if asked:  # also those without a reference, which have no values
-        ids = list(asked)
+    logged = result.run.answers if result.identity.has_answers else result.run.rankings
+    ids = list(asked) or sorted(logged)  # also those without a reference, which have no values
     queries = [asked.get(query_id) for query_id in ids]  # None where the texts are not at hand
     command = result.command
     has_ranking, has_answer = command.retriever is not None, command.generator is not None

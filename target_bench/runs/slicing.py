@@ -335,6 +335,8 @@ def read_metric(result: "Result", metric: str) -> MetricValues:
             f"give {value:.6f}. The scores were edited, or are older than the "
             f"statistics of such metrics: {again}"
         )
+    # A row of zeros is a query that the metric leaves out; of one that is no mean, the stored value
+    # may be 0.
     values = np.where(statistics.any(axis=1), result.per_query.values[metric], np.nan)
     return MetricValues(metric, values, statistics, computing, spec)
 

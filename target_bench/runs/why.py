@@ -120,7 +120,8 @@ def find_changes(
         if path.endswith(".class") and ".config." not in path  # a setting may be called class
     )
     for path in paths:
-        if path.endswith(".class") or not path.startswith(replaced):
+        is_class = path.endswith(".class") and ".config." not in path
+        if is_class or not path.startswith(replaced):
             changes += _describe_entry(path, old.get(path), new.get(path))
     if "top_k" not in paths:  # else the signatures of metrics follow it
         changes += _find_metric_changes(before, paths)

@@ -88,6 +88,14 @@ def test_no_question_is_a_count_or_about_a_name_that_repeats() -> None:
     assert not any("steel" in text or "many" in text for text in texts)
 
 
+def test_a_title_is_asked_for_by_its_words() -> None:
+    """Also where brackets stand inside of a word."""
+    rows = [[f"City{i}", f"Mayor{i}"] for i in range(20)]
+    for title in ("Cities list", "Cities(2016)list"):
+        questions = ask(MemoryCorpus([_table("a", CITY, *rows, title=title)]), 20)
+        assert (len(questions.queries), questions.dropped) == (20, {})
+
+
 CITY = ["City", "Mayor"]
 
 

@@ -113,6 +113,7 @@ def test_a_ranked_query_without_gold_has_a_row(tmp_path: Path) -> None:
     rows = results.to_arrow().to_pylist()
     assert [row["query_id"] for row in rows] == [first.id, second.id]
     assert (len(rows[1]["ranking"]), rows[1]["recall@10"]) == (10, None)
+    assert read_runs(tmp_path).to_arrow().num_rows == 2, "also without the texts of queries"
 
 
 def test_html_and_json(single: Results, pair: Results) -> None:

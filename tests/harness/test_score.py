@@ -95,6 +95,9 @@ def test_a_ranking_at_a_cutoff_is_the_one_that_was_returned_at_it() -> None:
     for ks, scores in values.items():
         found = {k: scores[f"recall@{k}"].value for k in ks}
         assert found == {k: float(k == 10) for k in ks}
+    unknown = replace(ranking, at={5: (TableId("0", "nope"),)})
+    with pytest.raises(DataError, match="nope"):
+        score_rankings(dataset, {query.id: unknown}, 5)
     deep = {query.id: Retrieval(query.id, (*others[:10], gold))}
     assert score_rankings(dataset, deep, 10)["mrr"].value == 0, "cut as a list is"
 

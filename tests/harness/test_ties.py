@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from target_bench import Corpus, compare, evaluate, load
+from target_bench.core.errors import PluginError
 from target_bench.core.ranking import tie_order
+from target_bench.core.registry import make_task
 from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import Query, Retrieval, TableId
 from target_bench.data.reading import make_dataset
@@ -121,6 +123,22 @@ def test_a_ranking_that_failed_at_first_is_taken_when_it_is_there(tmp_path: Path
     again = run()
     assert (again.folder, again.stored.counts.failed) == (first.folder, 0)
     assert score_again(again, sets).stored.counts.failed == 0
+
+
+def test_a_task_that_fails_over_stored_rankings_is_named(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from target_bench.tasks.retrieval import TableRetrieval\n"
+        "class Mine(TableRetrieval):\n"
+        "    name = 'mine'\n"
+        "    fails = False\n"
+        "    def examples(self, dataset, predictions):\n"
+        "        return {}['x'] if self.fails else super().examples(dataset, predictions)\n"
+    )
+    task, out = f"{tmp_path}/mine.py:Mine", tmp_path / "runs"
+    result = evaluate("bm25", "mini", task=task, limit=5, out=out, observer=Recorder())[0]
+    type(make_task(task)).fails = True  # type: ignore[attr-defined]
+    with pytest.raises(PluginError, match="Mine raised KeyError in a run on mini"):
+        score_again(result)
 
 
 @pytest.mark.parametrize(

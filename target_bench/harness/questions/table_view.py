@@ -109,7 +109,7 @@ _BRACKETS = re.compile(r"\s*[(\[][^)\]]*[)\]]")
 
 def clean(cell: str) -> str:
     """Return a cell as it stands in a sentence: without brackets, footnote marks and quotes."""
-    return " ".join(_BRACKETS.sub("", cell).split()).strip(" \"'“”„*†‡#,;:")
+    return " ".join(_BRACKETS.sub(" ", cell).split()).strip(" \"'“”„*†‡#,;:")
 
 
 def normalize(cell: str) -> str:

@@ -185,7 +185,7 @@ def _read_plugins(entry: str, value: Any, where: str) -> list[Options]:
         gpus = settings.pop("gpus", 0.0)
         if gpus and entry == "tasks":
             raise ConfigError(f"{where}.gpus: name it for a retriever or a generator")
-        if not isinstance(gpus, int | float) or not 0 <= gpus < inf:
+        if type(gpus) not in (int, float) or not 0 <= gpus < inf:
             raise ConfigError(f"{where}.gpus: expected a number from 0, not {gpus!r}")
         text = spell_plugin(PLUGINS[entry], settings)
         alternatives.append({entry: text, f"{entry}.gpus": gpus})

@@ -305,7 +305,7 @@ class MiniLM(SentenceTransformers):
         dtype: as for ``sentence-transformers``.
     """
 
-    VERSION = "2"  # it has no prompts, whose choice the 3 of its base is for
+    VERSION = "2"  # the base is at 3 for how it chooses prompts, and this model has none
 
     def __init__(
         self,

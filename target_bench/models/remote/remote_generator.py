@@ -255,4 +255,4 @@ def make_reply(
 
 
 def _read_count(value: object) -> int | None:
-    return value if type(value) is int and 0 <= value < 2**63 else None  # what SQLite can hold
+    return value if type(value) is int and 0 <= value < 2**63 else None  # others are no counts
