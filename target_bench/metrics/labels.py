@@ -78,7 +78,9 @@ _AFFIRMING_KEYS = frozenset(
     entailed accurate holds istrue is_factual statement_is_true claim_is_true""".split()  # noqa: SIM905
 )
 _DENYING_KEYS = frozenset(
-    ("is_false", "false", "refuted", "is_refuted", "contradicted", "incorrect")
+    """is_false false refuted is_refuted refutes contradicted is_contradicted contradicts
+    contradiction is_contradiction incorrect is_incorrect wrong is_wrong untrue inaccurate
+    is_inaccurate invalid disproved disproves is_disproved""".split()  # noqa: SIM905
 )
 _TOKEN = re.compile(  # of JSON, of Python, or of neither: the last string may be cut off
     r"""\s*(?:"(?P<double>(?:[^"\\]|\\.)*+)(?:"|\Z)|'(?P<single>(?:[^'\\]|\\.)*+)(?:'|\Z)"""

@@ -126,6 +126,8 @@ def test_strict_reading(text: str, label: str | None) -> None:
         ('{"label": ["False"]}', "False"),
         ('{"label": "see below", "is_true": false}', "False"),
         ('{"label": "it might be true", "analysis": {"correct": true}}', None),
+        *((f'{{"{key}": true}}', "False") for key in ("contradicts", "refutes", "is_wrong")),
+        *((f'{{"{key}": false}}', "True") for key in ("contradiction", "disproved", "wrong")),
         # in a wrapper
         ('{"output": {"label": "False", "reason": {"row": 3}}}', "False"),
         ('{"status": "success", "result": {"verdict": "False"}}', "False"),
