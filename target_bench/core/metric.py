@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from inspect import Signature, signature
 from math import isnan, nan
 from types import MappingProxyType, NoneType
-from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args
+from typing import Any, ClassVar, Generic, Literal, SupportsFloat, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -430,14 +430,16 @@ def by_name(*definitions: MetricDefinition) -> dict[str, MetricDefinition]:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One metric over one set of queries: prints its interval, and ``float(score)`` is its value.
+    """One metric over one set of queries: a number that prints its interval.
 
     ```python
     from target_bench import Score
 
     score = Score(0.75, 0.5, 0.9, n=40, signature="recall@10")
-    print(score, float(score))  # .750 [.500, .900] 0.75
+    print(score, 100 * score, score > 0.7)  # .750 [.500, .900] 75.0 True
     ```
+
+    It is compared and computed with by its value, ``float(score)``; equal scores agree in all.
 
     Attributes:
         value: the metric, a fraction unless its documentation says otherwise; NaN over no query.
@@ -458,6 +460,42 @@ class Score:
 
     def __float__(self) -> float:
         return self.value
+
+    def __lt__(self, other: SupportsFloat) -> bool:
+        return self.value < float(other)
+
+    def __le__(self, other: SupportsFloat) -> bool:
+        return self.value <= float(other)
+
+    def __gt__(self, other: SupportsFloat) -> bool:
+        return self.value > float(other)
+
+    def __ge__(self, other: SupportsFloat) -> bool:
+        return self.value >= float(other)
+
+    def __add__(self, other: SupportsFloat) -> float:
+        return self.value + float(other)
+
+    def __sub__(self, other: SupportsFloat) -> float:
+        return self.value - float(other)
+
+    def __mul__(self, other: SupportsFloat) -> float:
+        return self.value * float(other)
+
+    def __truediv__(self, other: SupportsFloat) -> float:
+        return self.value / float(other)
+
+    def __rsub__(self, other: SupportsFloat) -> float:
+        return float(other) - self.value
+
+    def __rtruediv__(self, other: SupportsFloat) -> float:
+        return float(other) / self.value
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def __round__(self, digits: int = 0) -> float:
+        return round(self.value, digits)
 
     def __format__(self, spec: str) -> str:
         return format(self.value, spec) if spec else str(self)

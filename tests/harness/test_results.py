@@ -5,6 +5,7 @@ from math import nan
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from target_bench import evaluate
@@ -69,6 +70,12 @@ def test_a_line_each(single: Results) -> None:
     assert repr(result).startswith("Result(bm25 on mini test, retrieval: recall@1 .")
     assert repr(score) == "Score(.982 [.961, .992], n=280)"
     assert float(score) == score.value
+    lower = replace(score, value=score.value / 2)
+    assert max(lower, score) is score
+    assert (score > lower, lower >= score.value) == (True, False)
+    assert (score - lower, 2 * lower) == (lower.value, score.value)
+    assert sum([score, lower]) / 2 == np.mean([score, lower])
+    assert (1 - score, round(score, 1)) == (1 - score.value, round(score.value, 1))
     assert f"{score:.2f}" == f"{score.value:.2f}"
     assert str(score) == repr(score)[len("Score(") : -len(", n=280)")]
     dataset = load("mini")
