@@ -247,5 +247,6 @@ def _describe_others(
         return
     if why:
         yield f"{why}."
-    if parts := describe_differences(rows, f"{metric}, "):
+    untied = [row for row in rows if row.score.value != best.scores[metric].value]
+    if parts := describe_differences(untied, f"{metric}, "):
         yield " ".join(f"{capitalize(part)}." for part in parts)

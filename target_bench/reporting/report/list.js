@@ -34,10 +34,11 @@ const list = (() => {
       return page.el("button", props, page.el("span", { class: "data", text: name }), page.el("b", { text: page.count(n) }));
     };
     const word = runs.length > 2 ? "best" : "better";
+    const listed = document.getElementById("listed") ? ", of the queries listed" : ""; // not of all
     control("duel").replaceChildren(
       ...runs.map((run) => button(`won:${run}`, `${data.runs[run].label} ${word}`, wins.get(run))),
       button("won:none", filters.noWinner(runs), wins.get(null)),
-      page.el("span", { class: "soft small", text: `by ${control("measure").value}` }),
+      page.el("span", { class: "soft small", text: `by ${control("measure").value}${listed}` }),
     );
   }
 

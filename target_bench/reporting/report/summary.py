@@ -220,7 +220,8 @@ def _compare_systems(runs: Sequence[ReportRun], bounds: Sequence[ReportRun], met
     names = list_best(((run.label, run.scores[metric].value) for run in ordered), highest)
     verb = "is best" if len(names) == 1 else "tie as the best"
     first = f"{list_names(names)} {verb} by {metric}: {spec.text(highest)}"
-    parts = [first, *describe_differences(rows)]
+    untied = [row for row in rows if row.score.value != highest]
+    parts = [first, *describe_differences(untied)]
     above = describe_upper_bounds(known, highest, spec)
     return shown | {
         "rows": rows[1:],

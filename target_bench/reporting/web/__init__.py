@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from math import isfinite
+from math import isfinite, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,7 +114,7 @@ def score(value: float | None, digits: int = 3) -> str:
 
 def interval(low: float | None, high: float | None, digits: int = 3) -> str:
     """``.831–.853``; with more decimals where both bounds would look the same."""
-    if low is None or high is None:
+    if low is None or high is None or isnan(low) or isnan(high):
         return NONE
     return text_tables.interval(low, high, digits).replace("-", "−")
 

@@ -156,6 +156,7 @@ def test_systems_of_the_best_score_tie(tmp_path: Path) -> None:
     assert next(describe_run(results)) == f"a and b tie as the best: {share}"
     (differences,) = summary.list_differences(runs, summary.choose_main_metrics(runs)[0])
     assert differences["sentence"].startswith("a and b tie as the best by recall@10: 1.000; ")
+    assert "different: b" not in differences["sentence"], "it ties"
     (conclusion,) = conclude(results)
     assert "the best of 3 cells by recall@10 are a and b, with 1.000" in describe(conclusion)[0]
 

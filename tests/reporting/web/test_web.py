@@ -50,6 +50,7 @@ def test_policy_names_what_may_run() -> None:
         (web.score(float("nan")), "–"),
         (web.interval(0.8311, 0.8529), ".831–.853"),
         (web.interval(None, 1.0), "–"),
+        (web.interval(float("nan"), float("nan")), "–"),
         (web.interval(0.9997, 1.0), ".9997–1.0000"),
         (web.duration(0.0008), "0.80 ms"),
         (web.duration(0.085), "85 ms"),
