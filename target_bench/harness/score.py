@@ -442,7 +442,11 @@ def _count_rankings(
         resorted=sum(1 for retrieval in answered if retrieval.resorted),
         empty_queries=sum(1 for query in queries if not query.text.strip()),
         tied=sum(1 for retrieval in answered if retrieval.tied),
-        divided_ties=sum(any(_divides_ties(cutoff, r) for cutoff in cutoffs) for r in answered),
+        # At a cutoff that was asked by itself nothing is cut.
+        divided_ties=sum(
+            any(_divides_ties(cutoff, r) for cutoff in cutoffs if cutoff not in r.at)
+            for r in answered
+        ),
         unlabelled=sum(not has_reference(task, query) for query in queries),
     )
 

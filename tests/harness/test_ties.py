@@ -203,6 +203,15 @@ def test_a_limit_asks_a_sample_of_every_database(
         assert sample[:6] != tuple(given[:6]), "not the first ones"
 
 
+def test_a_cutoff_that_was_asked_by_itself_divides_nothing() -> None:
+    dataset = load("mini")
+    query, ids = dataset.queries[0], tuple(dataset.corpus.ids[:4])
+    for at, n in (({}, 1), ({2: ids[2:]}, 0)):
+        ranking = Retrieval(query.id, ids, (1.0,) * 4, divides_ties=False, at=at)
+        scored = score_rankings(dataset, {query.id: ranking}, (2, 4))
+        assert scored.counts.divided_ties == n
+
+
 def test_a_cutoff_beyond_a_ranking_divides_nothing() -> None:
     ids = tuple(TableId("0", name) for name in NAMES[:4])
     dataset = make_dataset(
