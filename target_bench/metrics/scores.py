@@ -68,7 +68,7 @@ def is_built_in(name: str) -> bool:
 
 
 def refuse_built_in_names(metrics: Iterable[MetricLike]) -> None:
-    """Refuse a metric of a user that has the name of a metric of this package."""
+    """Refuse a metric of a user that has the name of one of this package, or of another column."""
     for metric in map(resolve_metric, metrics):
         is_of_package = type(metric).__module__.startswith("target_bench.")
         if is_of_package and not isinstance(metric, FunctionMetric):
@@ -78,6 +78,18 @@ def refuse_built_in_names(metrics: Iterable[MetricLike]) -> None:
             raise ConfigError(
                 f"{name!r} is the name of a metric of target-bench; give yours a name of its own"
             )
+        if name in _COLUMNS:
+            raise ConfigError(
+                f"metric {name!r}: results have a column of this name; give it another, as "
+                f"is_{name}"
+            )
+
+
+_COLUMNS = (
+    *("corpus", "split", "task", "retriever", "generator", "name"),
+    *("query_id", "query", "gold", "ranking", "answer"),
+)
+"""The columns beside metrics, in ``per_query.parquet`` and ``Results.to_arrow``."""
 
 
 def find_spec(name: str, score: Any = None) -> MetricSpec:

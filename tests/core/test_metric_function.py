@@ -134,6 +134,15 @@ def test_a_run_scored_again_has_the_metrics_it_was_asked_for_with(tmp_path: Path
     assert any("a.py:aa before, which is dropped" in warning for warning in observer.warnings)
 
 
+def test_a_metric_is_not_called_as_a_column_of_results(tmp_path: Path) -> None:
+    @metric
+    def answer(ranking: Any) -> float:
+        return 1.0
+
+    with pytest.raises(ConfigError, match="metric 'answer': results have a column of this name"):
+        evaluate("bm25", "mini", metrics=answer, limit=6, out=tmp_path)
+
+
 def test_values_that_cannot_be_added_up_are_a_fault(tmp_path: Path) -> None:
     """JSON has no Infinity."""
 
