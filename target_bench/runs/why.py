@@ -217,7 +217,9 @@ def _find_metric_changes(before: Manifest, paths: Iterable[str]) -> Iterator[Cha
     names = [signature.partition("|")[0] for signature in signatures]
     earlier = {signature.partition("|")[0] for signature in before.identity.metrics}
     for name in dict.fromkeys(names):
-        if names.count(name) > 1:  # the signature before and the one after
+        if name in signatures:  # a setting of the task, as timeout:30, which has no definition
+            yield Change(f"{name.partition(':')[0]} of the task changed")
+        elif names.count(name) > 1:  # the signature before and the one after
             yield Change(f"metric {name} is computed in another way")
         else:
             yield Change(f"metric {name} was {'removed' if name in earlier else 'added'}")

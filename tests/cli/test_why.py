@@ -11,11 +11,21 @@ import pytest
 from target_bench import load
 from target_bench.metrics import retrieval
 from target_bench.retrievers.bm25 import BM25
-from target_bench.runs.why import read_sources
-from tests.builders import json_lines
+from target_bench.runs.why import find_changes, read_sources
+from tests.builders import first_manifest, json_lines, run_identity
 from tests.cli.inside import Inside
 from tests.cli.test_runs import CARD
 from tests.data.written import asked, write_own
+
+
+def test_a_setting_of_a_task_is_no_metric() -> None:
+    before, after = (
+        first_manifest(run_identity(metrics=["ex[bird]|a", f"timeout:{seconds}"]))
+        for seconds in (20, 25)
+    )
+    changes = find_changes(before, after, {}, {})
+    assert [change.what for change in changes] == ["timeout of the task changed"]
+
 
 MINE = """
 from helper import first
