@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from target_bench.metrics.scores import (
     list_column_metrics,
     list_ranking_metrics,
 )
-from target_bench.runs.slicing import read_metric
+from target_bench.runs.slicing import MissingPluginError, read_metric
 from target_bench.runs.times import describe_left_out
 
 if TYPE_CHECKING:
@@ -378,12 +379,11 @@ def interval_by_database(result: "Result", metric: str) -> tuple[float, float] |
 
 
 def _intervals_by_database(result: "Result") -> dict[str, Any]:
-    bounds = {name: interval_by_database(result, name) for name in result.stored.scores}
-    intervals = {
-        name: {"low": each[0], "high": each[1]}
-        for name, each in bounds.items()
-        if each and not isnan(each[0])
-    }
+    intervals = {}
+    for name in result.stored.scores:
+        with suppress(MissingPluginError):  # of a metric in a file that is more than a mean
+            if (bounds := interval_by_database(result, name)) and not isnan(bounds[0]):
+                intervals[name] = {"low": bounds[0], "high": bounds[1]}
     return {"databases": len(set(list_databases(result))), "intervals": intervals}
 
 

@@ -2,13 +2,14 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from target_bench import compare, evaluate, load
-from target_bench.core.metric import MetricSpec, to_mean_statistics
+from target_bench.core.metric import Metric, MetricSpec, to_mean_statistics
 from target_bench.metrics.retrieval import parse
 from target_bench.metrics.stats import (
     holm,
@@ -141,6 +142,29 @@ def test_runs_over_databases_say_both(tmp_path: Path) -> None:
     plain = evaluate(["bm25", "random"], "mini", top_k=[1], out=tmp_path / "plain", limit=20)
     assert "by_database" not in to_document(plain[0])
     assert "databases" not in str(compare(list(plain), ["recall@1"]))
+
+
+class Spread(Metric[Any]):
+    """No mean of the queries."""
+
+    spec = MetricSpec("spread", scores="rankings", scale="unbounded")
+    signature = "spread|v1"
+
+    def statistics(self, examples: Any) -> Floats:
+        n = len(examples.gold)
+        return np.column_stack([np.arange(n), np.ones(n)])
+
+    def value(self, totals: Floats) -> Floats:
+        return np.sqrt(totals[..., 0])
+
+
+def test_a_metric_that_cannot_be_read_again_costs_no_document(tmp_path: Path) -> None:
+    dataset = load("mini")
+    queries = tuple(q for q in dataset.queries if q.metadata.get("task") == "text_to_sql")
+    asked = replace(dataset, queries=queries)
+    (run,) = evaluate("bm25", asked, top_k=[1], metrics=[Spread()], out=tmp_path)
+    intervals = to_document(run)["by_database"]["intervals"]
+    assert ("recall@1" in intervals, "spread" in intervals) == (True, False)
 
 
 def test_a_scale_of_one_value_has_no_width() -> None:
