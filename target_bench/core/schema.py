@@ -541,8 +541,8 @@ class Dataset:
         databases: database id -> SQLite or DuckDB file, for the task text-to-SQL. Databases that
             queries name and that are not here were missing.
         request: the options that loaded it, with which a run of it can be repeated: ``corpus``,
-            ``distractors``, ``limit``, and ``about``: the task whose queries these are, where
-            table retrieval has others.
+            ``distractors``, ``limit``, and ``about``: the task to whose queries it was limited,
+            if these are not the ones of table retrieval.
         seconds: how long it took to load.
     """
 

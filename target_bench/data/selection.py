@@ -59,8 +59,8 @@ def select_queries(dataset: Dataset, task: AnyTask) -> Dataset:
     A query says in its metadata what it is about; one that says nothing is about every task. A task
     that is not of this package gets the queries about the built-in task that it is a subclass of,
     or else about one with answers of the same kind. For table retrieval these are all but those
-    whose metadata say that they are not ``ranked``; where a task has others, the request for the
-    dataset says what they are ``about``.
+    whose metadata say that they are not ``ranked``. Where a task selects other queries than that,
+    the request for the dataset records the task, as ``about``.
     """
     is_ranking = task == RANKING_TASK if isinstance(task, str) else task.answer == "ranking"
     ranked = tuple(q for q in dataset.queries if q.metadata.get("ranked", True))

@@ -70,7 +70,7 @@ def _still_holds(
     """Return whether an answer is kept: also a failure that would be the same again."""
     if stored.error is None:
         return True
-    if generator.look_up is not None:  # in a file, or in a run that may have gone on since
+    if generator.look_up is not None:  # the run that is looked up in may have gone on since
         return generator.look_up(query).error is not None
     return stored.error.startswith(_NOT_RETRIEVED) and rankings[query.id].error is not None
 

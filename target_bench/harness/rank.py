@@ -85,7 +85,9 @@ def _select_complete(
     rankings: Mapping[str, Retrieval], retriever: System, dataset: Dataset
 ) -> dict[str, Retrieval]:
     """Leave out failed queries, and those without the smaller cutoffs that others have."""
-    if retriever.look_up is not None:  # in a file, or in a run that may have gone on since
+    if retriever.look_up is not None:
+        # A failure is kept if looking it up fails again: the run that is looked up in may have gone
+        # on since.
         return {
             query.id: rankings[query.id]
             for query in dataset.queries

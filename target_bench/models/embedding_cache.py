@@ -67,10 +67,11 @@ def encode_texts(
         )
         if store is not None:
             stack.enter_context(closing(store))
-            # of the class: one that asks a server of this machine is not paid, and claims too
-            claims = getattr(type(encoder), "paid", False)
-            if claims and not read_vectors(store, list(distinct))[0].all():
-                stack.enter_context(store.claim("all"))  # no text is sent by two processes
+            # Asked of the class: an object whose server is on this machine is not paid, and yet no
+            # text should be sent to it by two processes.
+            sends_texts = getattr(type(encoder), "paid", False)
+            if sends_texts and not read_vectors(store, list(distinct))[0].all():
+                stack.enter_context(store.claim("all"))
         vectors, n_cut = _encode_missing(distinct, encoder, kind, store)
     if len(distinct) == len(keys):
         return vectors, n_cut

@@ -129,7 +129,7 @@ def find_weights(
     from huggingface_hub import HfApi, constants
 
     folder = Path(model).expanduser()
-    if folder.is_dir():
+    if model.strip() and folder.is_dir():  # no name at all would be the working folder
         if commit is not None:
             raise ConfigError(
                 f"commit={commit}: model={model} is a folder, not a model on the hub; "
@@ -179,11 +179,12 @@ def _find_cached_commit(name: str, commit: str | None, folder: Path) -> str | No
         return None
     if isinstance(modules, str):
         return Path(modules).parent.name
-    # Without a ``modules.json`` that a model has, its vectors would be others. So another file of
-    # it counts only if the cache knows that there is none; it gives None where it does not know,
-    # as where another library has fetched some files.
-    is_known_absent = modules is not None
-    return Path(config).parent.name if isinstance(config, str) and is_known_absent else None
+    # The hub's client gives None where it does not know whether the model has the file, as where
+    # another library has fetched some: with the file its vectors would be others. Where it knows
+    # that there is none, it gives an object of its own.
+    if modules is None:
+        return None
+    return Path(config).parent.name if isinstance(config, str) else None
 
 
 def find_file(model: Path | HubModel, file: str) -> Path | None:

@@ -122,7 +122,8 @@ class Command(Entries):
     retriever_name: str | None = None  # what the user calls it
     generator_name: str | None = None
     retrieval_run: str | None = None  # the folder of the rankings that answers are built on
-    about: str | None = None  # the task whose queries these are, where table retrieval has others
+    # the task to whose queries the run was limited, if these are not the ones of table retrieval
+    about: str | None = None
     limit: Count | None = None
     options: dict[str, Any] | None = None  # None for a run that was made in parts
     prompting: dict[str, Any] | None = None
