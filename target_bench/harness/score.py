@@ -265,18 +265,19 @@ def list_metrics(
 def align_values(
     query_ids: Sequence[str], parts: Iterable[tuple[Sequence[str], Mapping[str, Floats]]]
 ) -> dict[str, Floats]:
-    """Metric name -> (n,) value of each query; NaN where its part (ids, values) lacks the query.
+    """Return metric name -> (n,) value of each query, NaN where its part lacks the query.
 
-    No metric is in two parts.
+    Reports and boards show rankings and answers, which are scored apart, side by side. A part is
+    query ids with their values; no metric is in two parts.
     """
-    row = {query_id: i for i, query_id in enumerate(query_ids)}
-    values_of = {}
+    index = {query_id: i for i, query_id in enumerate(query_ids)}
+    aligned = {}
     for ids, per_query in parts:
-        places = [row[query_id] for query_id in ids]
+        rows = [index[query_id] for query_id in ids]
         for name, values in per_query.items():
-            values_of[name] = np.full(len(query_ids), np.nan)
-            values_of[name][places] = values
-    return values_of
+            aligned[name] = np.full(len(query_ids), np.nan)
+            aligned[name][rows] = values
+    return aligned
 
 
 def make_answer_task(task: Task[Any] | str) -> Task[Any]:

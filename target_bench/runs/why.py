@@ -9,6 +9,7 @@ from contextlib import suppress
 from datetime import datetime
 from difflib import SequenceMatcher
 from hashlib import sha256
+from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -148,7 +149,8 @@ def _list_changed_lines(before: bytes, after: bytes) -> str:
 
     Deleted lines are told by the line after them, or by the last line.
     """
-    old, new = _hide_secrets(before).splitlines(), _hide_secrets(after).splitlines()
+    # as Python and editors count lines: a form feed, say, ends none
+    old, new = (StringIO(_hide_secrets(each), None).readlines() for each in (before, after))
     last = max(len(new), 1)
     blocks = [
         (first := min(start + 1, last), max(first, end))

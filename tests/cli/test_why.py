@@ -27,6 +27,16 @@ def test_a_setting_of_a_task_is_no_metric() -> None:
     assert [change.what for change in changes] == ["timeout of the task changed"]
 
 
+def test_a_form_feed_ends_no_line() -> None:
+    old, new = (b"a = 1\n\x0c\nb = 2\nc = %d\n" % number for number in (3, 4))
+    before, after = (
+        first_manifest(run_identity(retriever={"class": "A", "code": code}), code={"a.py": code})
+        for code in ("1", "2")
+    )
+    (change, *_) = find_changes(before, after, {"a.py": old}, {"a.py": new})
+    assert change.detail == "line 4"
+
+
 MINE = """
 from helper import first
 
