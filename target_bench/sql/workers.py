@@ -36,6 +36,7 @@ GRACE = 0.2
 """Seconds after the deadline in which the engine may stop by itself; then its process is killed."""
 
 _PATIENCE = 120.0  # seconds for a worker to start, and for some steps
+_NAP = 1.0  # seconds
 _PATIENT = ("open", "hand over")
 _ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "LANG", "LC_ALL")
 _PROGRAM = (
@@ -271,7 +272,9 @@ class Pool(AbstractContextManager["Pool"]):
                     running.add(self._threads.submit(do, item))
                 if not running:
                     return
-                done, running = wait(running, return_when=FIRST_COMPLETED)
+                # Not for longer at a time: where the system hands Ctrl-C to another thread, the
+                # main one learns of it when it wakes.
+                done, running = wait(running, _NAP, FIRST_COMPLETED)
                 # An error is raised after the results that are there already.
                 for future in sorted(done, key=lambda ended: ended.exception() is not None):
                     yield future.result()
