@@ -154,7 +154,7 @@ def _read_answer(query_id: str, ask: Callable[[], Any], top_k: int, corpus: Corp
 
 
 def _to_retrieval(query_id: str, ranking: ListedRanking, corpus: Corpus) -> Retrieval:
-    tables = tuple(corpus.ids[position] for position in ranking.positions)
+    tables = tuple(map(corpus.ids.__getitem__, ranking.positions))
     scores = tuple(ranking.scores)
     return Retrieval(query_id, tables, scores, resorted=ranking.moved, tied=ranking.tied)
 

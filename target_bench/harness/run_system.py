@@ -3,7 +3,7 @@
 1. ``identify_rankings`` names the folder, and ``begin_run`` opens it, waiting for other processes.
 2. ``rank`` ranks the queries that the folder has no ranking of, and appends each.
 3. ``answer`` and ``judge`` do the same with answers and judgements, in a folder of their own.
-4. ``score_rankings`` and ``score_answers`` score what is there, and the scores are written.
+4. ``score_checked_rankings`` and ``score_answers`` score what is there, and the scores are written.
 """
 
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ from target_bench.harness.consent import Confirm
 from target_bench.harness.judge import judge
 from target_bench.harness.rank import rank
 from target_bench.harness.run_notes import ranking_notes, unlabelled_note, warn_of_depth
-from target_bench.harness.score import Scores, score_answers, score_rankings
+from target_bench.harness.score import Scores, score_answers, score_checked_rankings
 from target_bench.harness.systems import System
 from target_bench.metrics.scores import find_edited_metrics, hash_metric_code, is_built_in
 from target_bench.runs import slicing
@@ -100,7 +100,9 @@ def run_retriever(
         rankings = rank(run, retriever, dataset, config, observer, confirm)
         observer.stage(f"{retriever.label}: score")
         with restore_process(), time_work() as took:
-            scores = score_rankings(dataset, rankings, config.top_k, task, config.metrics)
+            scores = score_checked_rankings(
+                dataset, list(rankings.values()), config.top_k, task, config.metrics
+            )
         entries = {"counts": scores.counts.to_json()}
         _finish(run, task, dataset, scores, entries, took.seconds, observer)
     # Not of our own retrievers: their scores are as exact as they can be, and ties are real.

@@ -151,8 +151,22 @@ def score_rankings(
         raise ConfigError(f"{task.name} is a task about answers; score them with score_answers")
     check_query_ids("ranking", rankings, dataset)
     dataset = select_queries(dataset, task)
+    read = (_read_retrieval(query.id, rankings, ks[-1], dataset) for query in dataset.queries)
+    return score_checked_rankings(dataset, list(read), ks, task, metrics)
+
+
+def score_checked_rankings(
+    dataset: Dataset,
+    retrievals: Sequence[Retrieval],
+    ks: Sequence[int],
+    task: Task[Any],
+    metrics: Sequence[MetricLike] = (),
+) -> Scores[Counts]:
+    """Score the rankings of all queries of a dataset, in their order, that are known to be valid.
+
+    Arguments are as for ``score_rankings``; a run has checked its rankings when it got them.
+    """
     depth, queries = ks[-1], dataset.queries
-    retrievals = [_read_retrieval(query.id, rankings, depth, dataset) for query in queries]
     by_query = {retrieval.query_id: retrieval for retrieval in retrievals}
     scored = select_scorable(task, dataset)
     counts = _count_rankings(task, queries, retrievals, ks, len(dataset.corpus))

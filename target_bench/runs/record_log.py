@@ -177,9 +177,13 @@ def _ranking_to_json(value: Retrieval) -> str:
     record: dict[str, Any] = {"query_id": value.query_id, "tables": value.tables}
     if value.scores:
         record["scores"] = value.scores
-    texts = {"error": value.error, "traceback": value.traceback}
-    record |= {name: text for name, text in texts.items() if text is not None}
-    record |= {name: True for name in FLAGS if getattr(value, name)}
+    if value.error is not None:
+        record["error"] = value.error
+    if value.traceback is not None:
+        record["traceback"] = value.traceback
+    for name in FLAGS:
+        if getattr(value, name):
+            record[name] = True
     if value.divides_ties is not None:
         record["divides_ties"] = value.divides_ties
     if value.at:
